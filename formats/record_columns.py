@@ -302,12 +302,12 @@ def _stepped(bodies: _Bodies) -> Ints | None:
     pairs, widths = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,)), _widths()
     under_way = np.searchsorted(-counts[order], -np.arange(counts.max()), side="left")
     for step, some in enumerate(under_way.tolist()):
-        here = at[:some]
-        starts[place[:some] + step] = here
-        width = widths[pairs[np.minimum(here, len(pairs) - 1)]]
+        positions = at[:some]
+        starts[place[:some] + step] = positions
+        width = widths[pairs[np.minimum(positions, len(pairs) - 1)]]
         if not width.all():
             return None
-        here += width
+        positions += width
     return starts if (at == ends[order]).all() else None
 
 
@@ -405,11 +405,11 @@ def _headers(read: "_Reader", count: Ints, at: Ints) -> tuple[Ints, Ints, Ints, 
     having = count.nonzero()[0]
     for step in range(int(count.max(initial=0))):
         having = having[count[having] > step]
-        slots, here = first[having] + step, at[having]
-        columns[0][slots], columns[1][slots], here = key = read.sized(here, having)
+        slots, positions = first[having] + step, at[having]
+        columns[0][slots], columns[1][slots], positions = key = read.sized(positions, having)
         read.bad[having[(key[1] < 0) | (key[1] > LONGEST_HEADER_KEY)]] = True
-        columns[2][slots], columns[3][slots], here = read.sized(here, having)
-        at[having] = here
+        columns[2][slots], columns[3][slots], positions = read.sized(positions, having)
+        at[having] = positions
     return (first, columns[0], columns[1], columns[2], columns[3])
 
 

@@ -85,9 +85,9 @@ def _message(schema: Schema, version: int) -> Writer:
 
 def _struct(fields: tuple[Field, ...], version: int) -> Writer:
     """Return what makes JSON of a struct's fields."""
-    here = [field for field in fields if version in field.versions]
-    writers = [(field.name, _node(field, version)) for field in here]
-    defaults = {field.name: field.default for field in here if field.tag is not None}
+    present = [field for field in fields if version in field.versions]
+    writers = [(field.name, _node(field, version)) for field in present]
+    defaults = {field.name: field.default for field in present if field.tag is not None}
 
     def write(values: dict[str, Value]) -> dict[str, Any]:
         node = {name: values[name] if writer is None else writer(values[name]) for name, writer in writers}

@@ -39,13 +39,13 @@ def flat_printer(schema: Schema, version: int) -> Printer | None:
 
     It gives None for a value that it leaves to others, bad ones among them.
     """
-    here = [field for field in schema.fields if version in field.versions]
+    present = [field for field in schema.fields if version in field.versions]
     plain, tagged = (
-        [field for field in here if field.tag is None],
-        [field for field in here if field.tag is not None],
+        [field for field in present if field.tag is None],
+        [field for field in present if field.tag is not None],
     )
     flexible = schema.is_flexible(version)
-    if not all(map(_is_plain, plain)) or here != [*plain, *tagged] or not (plain and _is_known(tagged)):
+    if not all(map(_is_plain, plain)) or present != [*plain, *tagged] or not (plain and _is_known(tagged)):
         return None
     runs = _runs(plain)
     members = ",".join(f'"{field.name}":' + ('"%s"' if field.type == "string" else "%d") for field in plain)

@@ -157,18 +157,18 @@ def head_reader(schema: Schema, version: int) -> Reader:
 
 def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Reader, int]:
     """Return the reader of a struct and the fewest bytes that it can have."""
-    here = [field for field in fields if version.number in field.versions]
-    plain = [field for field in here if field.tag is None]
+    present = [field for field in fields if version.number in field.versions]
+    plain = [field for field in present if field.tag is None]
     tagged = {
         field.tag: _one(name, field, _value(name, field, version)[0])
-        for field in here
+        for field in present
         if field.tag is not None
     }
     steps, smallest = _steps(name, plain, version)
     of_other_versions = {field.tag for field in fields if field.tag is not None} - tagged.keys()
     tags = _tags(name, tagged, of_other_versions) if version.flexible else None
-    defaults = {field.name: field.default for field in here} if tagged else {}
-    fresh = [field for field in here if field.tag is not None and isinstance(field.default, (list, dict))]
+    defaults = {field.name: field.default for field in present} if tagged else {}
+    fresh = [field for field in present if field.tag is not None and isinstance(field.default, (list, dict))]
 
     def read(buffer: Buffer, position: int, collector: Collector) -> tuple[dict[str, Value], int]:
         values: dict[str, Value] = defaults.copy()

@@ -216,20 +216,20 @@ def _texts(*, is_terminal: bool, history: str | None) -> Iterator[str]:
 
 
 def _joined(lines: Iterable[str]) -> Iterator[str]:
-    held = ""
+    query = ""
     for line in lines:
-        if not held and line.strip().startswith("."):
+        if not query and line.strip().startswith("."):
             yield line.strip()
             continue
-        held = "" if line == CANCEL else f"{held}{line.rstrip()}\n"
-        if held.rstrip().endswith(";"):
-            yield held.strip()
-            held = ""
-        elif not held.strip():
-            held = ""
-        _Prompt.text = MORE if held else PROMPT
-    if held:
-        yield held.strip()
+        query = "" if line == CANCEL else f"{query}{line.rstrip()}\n"
+        if query.rstrip().endswith(";"):
+            yield query.strip()
+            query = ""
+        elif not query.strip():
+            query = ""
+        _Prompt.text = MORE if query else PROMPT
+    if query:
+        yield query.strip()
 
 
 CANCEL = "\x03"

@@ -244,19 +244,19 @@ WORTH_A_BLOCK = 8192
 
 def gathered_headers(items: Iterable[Window | DamagedRange | Stop]) -> Iterator[Window | DamagedRange | Stop]:
     """Yield windows without their bytes, those with few batches joined to larger ones; all else as it is."""
-    held: list[Window] = []
+    windows: list[Window] = []
     for item in items:
         if isinstance(item, Window):
-            held.append(item._replace(data=item.data[:0]))
-            if sum(len(window.positions) for window in held) < WORTH_A_BLOCK:
+            windows.append(item._replace(data=item.data[:0]))
+            if sum(len(window.positions) for window in windows) < WORTH_A_BLOCK:
                 continue
-        if held:
-            yield _joined(held)
-            held = []
+        if windows:
+            yield _joined(windows)
+            windows = []
         if not isinstance(item, Window):
             yield item
-    if held:
-        yield _joined(held)
+    if windows:
+        yield _joined(windows)
 
 
 def _joined(windows: list[Window]) -> Window:
@@ -324,18 +324,18 @@ def blocks_one_by_one(window: Window, raw: bytes, options: DumpOptions, cursor: 
     cannot be read is a problem; text shows its sizes, as the tool does.
     """
     is_v2 = not is_legacy(window.fields["magic"][0])
-    held: list[AnyRecord] = []
+    pending: list[AnyRecord] = []
     problems: list[Problem] = []
     number, size = cursor, 0
 
     def block(*, ends: bool) -> Block:
         made = block_of(window)._replace(
-            records=columns_of(held, window.fields, number - len(held), ends=ends),
-            legacy=None if is_v2 else legacy_columns(held),
+            records=columns_of(pending, window.fields, number - len(pending), ends=ends),
+            legacy=None if is_v2 else legacy_columns(pending),
             problems=tuple(problems),
             resume=after(window) if ends else ResumePoint(int(window.positions[0]), number),
         )
-        held.clear()
+        pending.clear()
         problems.clear()
         return made
 
@@ -345,12 +345,12 @@ def blocks_one_by_one(window: Window, raw: bytes, options: DumpOptions, cursor: 
             problems.append(item)
             continue
         more = record_size(item)
-        if len(held) >= PART_RECORDS or (held and size + more > CHUNK_BYTES):
+        if len(pending) >= PART_RECORDS or (pending and size + more > CHUNK_BYTES):
             yield block(ends=False)
             size = 0
         number += 1
         if options.text or not (isinstance(item, LegacyRecord) and item.error is not None):
-            held.append(item)
+            pending.append(item)
             size += more
     item = None  # the last record may be long: its block alone holds it
     yield block(ends=True)

@@ -48,7 +48,7 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
     items, findings = begun
     rows: list[RowItem] = []
     earlier: list[Finding] = []
-    count = held = 0
+    count = size = 0
     most_bytes = BYTES_PER_RANGE if 0 < unit.end - unit.start <= SMALL_RANGE else BYTES_PER_CALL
     most_rows = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
     error = rest = None
@@ -57,8 +57,8 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
             if isinstance(item, Finding):
                 earlier.append(item)
             elif isinstance(item, Pause):
-                held += item.bytes
-                if count >= most_rows or held >= most_bytes:
+                size += item.bytes
+                if count >= most_rows or size >= most_bytes:
                     rest = replace(unit, resume=item.resume)
                     _suspended[rest, options] = begun
                     break

@@ -131,7 +131,7 @@ def last_rows(
 ) -> Iterator[Block | DamagedRange | Stop]:
     """Yield the blocks of the last rows and all else, the place where the log ends last."""
     kept: deque[tuple[Block, tuple[Problem, ...]]] = deque()
-    held = 0
+    row_count = 0
     stop: Stop | None = None
     for item in items:
         if isinstance(item, DamagedRange):
@@ -140,14 +140,14 @@ def last_rows(
             stop = item
         else:
             kept.append((item.last_rows(count) if item.rows else item, item.problems))
-            held += kept[-1][0].rows
-            while kept and (held - kept[0][0].rows >= count or not kept[0][0].rows):
+            row_count += kept[-1][0].rows
+            while kept and (row_count - kept[0][0].rows >= count or not kept[0][0].rows):
                 block, problems = kept.popleft()
-                held -= block.rows
+                row_count -= block.rows
                 log.report(problems)
     for number, (block, problems) in enumerate(kept):
         if number == 0:
-            yield block.last_rows(min(block.rows, block.rows - held + count))._replace(begins=True)
+            yield block.last_rows(min(block.rows, block.rows - row_count + count))._replace(begins=True)
         elif block.rows:
             yield block
         else:
@@ -457,8 +457,8 @@ def tails(logs: list[Target], options: DumpOptions) -> list[tuple[Target, DumpOp
             break
         with DataFile(target.path) as file:
             log = Log(file, target, replace(options, tail=left), FindingCollector(target))
-            held = tail_start(log)[1]
-        if held:
-            parts.append((target, replace(options, tail=min(left, held))))
-            left -= held
+            row_count = tail_start(log)[1]
+        if row_count:
+            parts.append((target, replace(options, tail=min(left, row_count))))
+            left -= row_count
     return parts[::-1]

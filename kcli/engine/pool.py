@@ -25,7 +25,7 @@ from typing import IO, TypeAlias
 
 from kcli.engine.contract import Engine, EngineMissingError, Job, Map, Outcome, Unit
 from kcli.engine.inline import failed, mapped, reduced
-from kcli.engine.processes import held, prepare
+from kcli.engine.processes import prepare, start_masked
 from kcli.logdir.background import BackgroundCall
 from kcli.rows import described
 
@@ -71,7 +71,7 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
     def submit(units: Sequence[Unit]) -> Call:
         with _file(directory, used) as file:
             pickle.dump((job, units, MOST_BYTES // window), file)
-        return units, file.name, held(executor.submit, _answer, file.name)
+        return units, file.name, start_masked(executor.submit, _answer, file.name)
 
     try:
         with _started(min(-(-window // CALLS_A_WORKER), len(work))) as (executor, directory):
@@ -126,7 +126,7 @@ def _started(workers: int) -> Iterator[tuple[ProcessPoolExecutor, str]]:
     prepare()
     executor = ProcessPoolExecutor(workers, get_context("forkserver"), _set_up)
     try:
-        first, *_ = [held(executor.submit, os.getpid) for _ in range(workers)]  # all of them start now
+        first, *_ = [start_masked(executor.submit, os.getpid) for _ in range(workers)]  # all at once
         if not wait([first], START_SECONDS).done:
             raise TimeoutError(f"no worker began within {START_SECONDS} s")
         if first.exception():

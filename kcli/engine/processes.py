@@ -15,11 +15,11 @@ def prepare(modules: Sequence[str] = ()) -> None:
     scratch_directory()
     if modules:
         forkserver.set_forkserver_preload(["kcli.engine.pool", *modules])
-    held(resource_tracker.ensure_running)
-    held(forkserver.ensure_running)
+    start_masked(resource_tracker.ensure_running)
+    start_masked(forkserver.ensure_running)
 
 
-def held(start: Callable[..., Any], *words: Any) -> Any:
+def start_masked(start: Callable[..., Any], *words: Any) -> Any:
     """Start a process with signals blocked: it is known before one of them ends this, and blocks them too."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_THE_OWNER)
     try:

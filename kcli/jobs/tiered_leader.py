@@ -257,14 +257,14 @@ def _looked_in(user: UserPartition, size: int | None) -> int | None:
 
 
 def misplaced(
-    user: UserPartition, number: int | None, target: Target, here: Iterable[int | None]
+    user: UserPartition, number: int | None, target: Target, present: Iterable[int | None]
 ) -> Iterator[str]:
     """Yield that no broker looks for events of a user partition in metadata partition `number`.
 
-    How many there are the cluster metadata of a target's broker says; else those `here` are all, if their
+    How many there are the cluster metadata of a target's broker says; else those `present` are all, if their
     numbers rise from 0 without a gap, and events are not where the usual number of partitions puts them.
     """
-    size, numbers = topic_size(target), set(here)
+    size, numbers = topic_size(target), set(present)
     if size is None and numbers == set(range(max(len(numbers), 2))):
         size = None if _looked_in(user, DEFAULT_PARTITIONS) == number else len(numbers)
     looked_in = _looked_in(user, size)
@@ -276,10 +276,10 @@ def misplaced(
 def misplaced_events(target: Target, events: RemoteEvents) -> Iterator[Finding]:
     """Yield that no broker reads the events about a partition where they are."""
     topic_id, name = Partition(target).topic_id(), target.name
-    here = [each.number for each in events.partitions]
+    present = [each.number for each in events.partitions]
     for user, number in events.places.items():
         if name is not None and user[1:] == (name.topic, name.partition) and topic_id in {user[0], None}:
-            for message in misplaced(user, number, target, here):
+            for message in misplaced(user, number, target, present):
                 yield Finding(MISPLACED, f"{user[1]}-{user[2]}: {message}", dir=target.shown)
 
 

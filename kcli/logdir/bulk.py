@@ -90,35 +90,35 @@ class BulkWalk:
     def _windows(self, reader: BackgroundCall) -> Iterator[Window]:
         most = self._first
         view, spare = memoryview(b""), memoryview(b"")
-        base, held = self.position, 0
+        base, filled = self.position, 0
         while self.stop is None:
             left = self.end - base
             size = max(min(most, left), 0)
             if reader.is_running:
                 reader.wait()
             else:
-                view = _room(view, held, size)
-                self.file.read_into(view[held:size], base + held)
+                view = _room(view, filled, size)
+                self.file.read_into(view[filled:size], base + filled)
             batches = headers(view, size, left, whole=self.verify)
             is_large = self.verify and batches.chain.stop is None and not batches.chain.positions
             if is_large and most < self._size:
-                held, most = size, min(most * GROWTH, self._size)
+                filled, most = size, min(most * GROWTH, self._size)
                 continue
             is_wide = batches.chain.next >= LARGE_BATCH * max(len(batches.chain.positions), 1)
             most = min(most * GROWTH, self._widest if is_wide else self._size)
-            next_base, next_held = base + batches.chain.next, max(size - batches.chain.next, 0)
+            next_base, next_filled = base + batches.chain.next, max(size - batches.chain.next, 0)
             if self.verify and not is_large and batches.chain.stop is None:
                 next_size = min(most, self.end - next_base)
-                if reader.enabled and next_size - next_held >= WORTH_A_THREAD:
+                if reader.enabled and next_size - next_filled >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
-                    spare[:next_held] = view[size - next_held : size]
-                    part = spare[next_held:next_size]
-                    reader.begin(partial(self.file.read_into, part, next_base + next_held))
+                    spare[:next_filled] = view[size - next_filled : size]
+                    part = spare[next_filled:next_size]
+                    reader.begin(partial(self.file.read_into, part, next_base + next_filled))
             matches = valid(view, batches) if self.verify else None
             data = view[:size]
             if is_large:
                 batches, matches = self._large(view, base, size, left)
-                next_base, next_held = base + batches.chain.next, 0
+                next_base, next_filled = base + batches.chain.next, 0
                 data = view[:0]  # the last piece of the batch is there
             if batches.chain.positions:
                 yield _window(batches, matches, base, data)
@@ -126,10 +126,10 @@ class BulkWalk:
             if reader.is_running:
                 view, spare = spare, view
             else:
-                view[:next_held] = view[size - next_held : size]
-            base, held = next_base, next_held
+                view[:next_filled] = view[size - next_filled : size]
+            base, filled = next_base, next_filled
             if not self.verify and batches.chain.next >= SKIP_FROM * max(len(batches.chain.positions), 1):
-                base, held, most = (yield from self._hops(base)), 0, self._first
+                base, filled, most = (yield from self._hops(base)), 0, self._first
 
     def _end(self, chain: Chain, base: int) -> None:
         if chain.stop is not None:
@@ -191,12 +191,12 @@ def _keep_memory() -> None:
     np.empty(KEPT_MEMORY, np.uint8)
 
 
-def _room(view: memoryview, held: int, size: int) -> memoryview:
-    """Return a view with room for so many bytes and their padding; the first `held` bytes stay."""
+def _room(view: memoryview, filled: int, size: int) -> memoryview:
+    """Return a view with room for so many bytes and their padding; the first `filled` bytes stay."""
     if len(view) >= size + PADDING:
         return view
     larger = np.empty(size + PADDING, np.uint8).data
-    larger[:held] = view[:held]
+    larger[:filled] = view[:filled]
     return larger
 
 

@@ -67,9 +67,9 @@ class IndexFile:
         end = self.entries
         while end:
             start = max(end - PAGE, 0)
-            held = len(self.block(start, end - start).rstrip(b"\0"))
-            if held:
-                return start + -(-held // self.entry_size)
+            length = len(self.block(start, end - start).rstrip(b"\0"))
+            if length:
+                return start + -(-length // self.entry_size)
             end = start
         return self.entries if self.entries == 1 else 0
 

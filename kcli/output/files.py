@@ -157,16 +157,16 @@ def write_lines(lines: Iterable[str | TextBlock], file: BinaryIO, *, in_backgrou
 
 def in_batches(rows: Iterable[Item]) -> Iterator[list[Item]]:
     """Yield rows in lists that are bounded by number and size."""
-    held: list[Item] = []
+    batch: list[Item] = []
     size = 0
     for row in rows:
-        held.append(row)
+        batch.append(row)
         size += _size_of(row)
-        if len(held) >= ROWS_A_BATCH or size >= BYTES_A_BATCH:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+        if len(batch) >= ROWS_A_BATCH or size >= BYTES_A_BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _size_of(item: Item) -> int:

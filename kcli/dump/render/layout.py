@@ -192,20 +192,20 @@ def render_layout(
 
 def _paused(item: VerifiedBatch, fields: Fields, findings: FindingCollector, skip: int) -> Scanned:
     """Yield the rows of a batch after the first `skip`, and places to stop at."""
-    position, held, number = item.batch.position, 0, 0
+    position, size, number = item.batch.position, 0, 0
     for field in fields:
         if isinstance(field, Problem):
             if number >= skip:
                 findings.add(*field)
             continue
         if number >= skip:
-            if number and (number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
-                yield Pause(ResumePoint(position, number), held)
-                held = 0
-            held += len(field.bytes or b"") + len(field.value or "")
+            if number and (number % ROWS_BETWEEN_STOPS == 0 or size > BYTES_BETWEEN_STOPS):
+                yield Pause(ResumePoint(position, number), size)
+                size = 0
+            size += len(field.bytes or b"") + len(field.value or "")
             yield field
         number += 1
-    yield Pause(ResumePoint(position + item.batch.header.size), held)
+    yield Pause(ResumePoint(position + item.batch.header.size), size)
 
 
 def _batch(log: Log, source: FromFile, item: VerifiedBatch, topic: str | None) -> Fields:

@@ -38,9 +38,9 @@ class StorageUse:
         _, first, which = np.unique(
             hash_bytes(records.data, records.key_start, size), return_index=True, return_inverse=True
         )
-        held = records.key_length + np.maximum(records.value_length, 0)
+        sizes = records.key_length + np.maximum(records.value_length, 0)
         is_dirty = records.offset >= self._first_dirty
-        columns = (np.ones_like(held), records.value_length < 0, held, np.where(is_dirty, held, 0))
+        columns = (np.ones_like(sizes), records.value_length < 0, sizes, np.where(is_dirty, sizes, 0))
         counts = np.array([np.bincount(which, column, len(first)) for column in columns]).astype(np.int64).T
         for number, own in zip(first.tolist(), counts, strict=True):
             prefix = (records.key(number) or b"")[: int(size[number])]

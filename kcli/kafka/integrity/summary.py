@@ -292,10 +292,10 @@ def _codecs(
 ) -> tuple[Codec, ...]:
     codecs = [Codec()] * CODEC_COUNT
     for number in np.bincount(codec, minlength=CODEC_COUNT).nonzero()[0].tolist():
-        here = codec == number
-        codecs[number] = Codec(int(np.count_nonzero(here)), int(size[here].sum()))
+        is_codec = codec == number
+        codecs[number] = Codec(int(np.count_nonzero(is_codec)), int(size[is_codec].sum()))
         if packed is not None and unpacked is not None:
-            opened = here & (packed != NOT_OPENED)
+            opened = is_codec & (packed != NOT_OPENED)
             sizes = int(packed[opened].sum()), int(unpacked[opened].sum())
             codecs[number] = codecs[number]._replace(
                 packed=sizes[0], unpacked=sizes[1], opened=int(np.count_nonzero(opened))

@@ -83,8 +83,8 @@ def lacks_metadata_log(dirs: Sequence[LogDirState], config: BrokerConfig) -> boo
 
     A node that never ran has just been formatted: no lock file, checkpoint file or partition is there.
     """
-    here = next((one for one in dirs if one.path == config.metadata_log_dir), None)
-    if here is None or here.error is not None or here.has_metadata_log:
+    log_dir = next((one for one in dirs if one.path == config.metadata_log_dir), None)
+    if log_dir is None or log_dir.error is not None or log_dir.has_metadata_log:
         return False
     is_kraft = any(one.meta is not None and one.meta.version for one in dirs)
     return is_kraft and any(one.names or _was_used(one) for one in dirs)

@@ -151,8 +151,8 @@ def ballot_of(node: QuorumNode, nodes: Collection[QuorumNode], gone: int | None 
     """
     if not node.votes_with(node):
         return None
-    here = sorted((one for one in nodes if one.votes_with(node)), key=lambda one: one.end)
-    ends = {one.node_id: one.end for one in here if one.node_id is not None}
+    voting = sorted((one for one in nodes if one.votes_with(node)), key=lambda one: one.end)
+    ends = {one.node_id: one.end for one in voting if one.node_id is not None}
     voters = {voter.node_id for voter in node.voters}
     return ballot(node.node_id or 0, {**ends, node.node_id or 0: node.end}, voters, gone)
 

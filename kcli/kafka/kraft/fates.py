@@ -141,18 +141,20 @@ def fates(
     directories: Iterable[ReplicaDir],
 ) -> Fates:
     """Return what a start of a release makes of the directories of a broker with these log dirs."""
-    dirs, here = tuple(log_dirs), tuple(directories)
+    dirs, replicas = tuple(log_dirs), tuple(directories)
     ids_by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
-    without = {each.path for each in here if each.topic_id is None and release < DIRECTORY_IDS}
-    here = tuple(
+    without = {each.path for each in replicas if each.topic_id is None and release < DIRECTORY_IDS}
+    replicas = tuple(
         each._replace(topic_id=ids_by_name.get(each.name.topic)) if each.path in without else each
-        for each in here
+        for each in replicas
     )
-    by_path = {each.path: _own_fate(image, each, node_id, release, ids_by_name) for each in here}
-    current = {_key(each): each for each in here if each.name.kind == NORMAL and by_path[each.path] is USUAL}
+    by_path = {each.path: _own_fate(image, each, node_id, release, ids_by_name) for each in replicas}
+    current = {
+        _key(each): each for each in replicas if each.name.kind == NORMAL and by_path[each.path] is USUAL
+    }
     ids = {each.path: each.directory_id for each in dirs}
-    held, strays = set(current), {}
-    for each in here:
+    loaded, strays = set(current), {}
+    for each in replicas:
         fate = by_path[each.path]
         if fate.rule == LEFT_STRAY and fate.topic_id is not None:
             key = fate.topic_id, each.name.partition
@@ -160,7 +162,7 @@ def fates(
             if key in current:
                 reason = f"{fate.reason}, once the one of this name is moved away"
                 by_path[each.path] = fate._replace(reason=reason, replaced_by=current[key].path)
-    for each in here:
+    for each in replicas:
         if each.name.kind != FUTURE or by_path[each.path] is not USUAL:
             continue
         assigned = image.topics[each.topic_id or ""].partitions[each.name.partition].directory_of(node_id)
@@ -177,10 +179,10 @@ def fates(
             by_path[each.path] = Fate(PROMOTED, "promoted", reason)
         elif replaced is None:
             by_path[each.path] = Fate(WILL_BE_DELETED, "emptied", EMPTIED)
-        held.add(_key(each))
-    empty = _empty_replicas(image, node_id, dirs, held, release)
+        loaded.add(_key(each))
+    empty = _empty_replicas(image, node_id, dirs, loaded, release)
     named = {
-        each.path: each.topic_id for each in here if each.path in without and by_path[each.path] is USUAL
+        each.path: each.topic_id for each in replicas if each.path in without and by_path[each.path] is USUAL
     }
     by_path |= {path: USUAL._replace(topic_id=topic_id) for path, topic_id in named.items()}
     return Fates(
@@ -240,13 +242,13 @@ def _empty_replicas(
     image: Image,
     node_id: int,
     dirs: Sequence[LogDirId],
-    held: set[TopicPartitionId],
+    loaded: set[TopicPartitionId],
     release: tuple[int, ...],
 ) -> Iterable[EmptyReplica]:
     online = {each.directory_id: each.path for each in dirs if each.is_online and each.directory_id}
     has_offline = release >= DIRECTORY_IDS and not all(each.is_online for each in dirs)
     for topic_id, number, state in image.partitions():
-        if node_id not in state.replicas or (topic_id, number) in held:
+        if node_id not in state.replicas or (topic_id, number) in loaded:
             continue
         assigned = state.directory_of(node_id) or MIGRATING
         if has_offline and assigned not in online and assigned != UNASSIGNED:

@@ -157,8 +157,8 @@ def brokers_of(directories: Iterable[str]) -> list[tuple[LogDirState, ...]]:
 def _goes_with(bare: str, log_dir: str) -> bool:
     if os.path.dirname(os.path.realpath(bare)) == os.path.dirname(os.path.realpath(log_dir)):
         return True
-    here, there = (log_dir_state(one).names for one in (bare, log_dir))
-    return any(name is not None and name.kind == NORMAL for _, name in set(here) & set(there))
+    bare_names, other_names = (log_dir_state(one).names for one in (bare, log_dir))
+    return any(name is not None and name.kind == NORMAL for _, name in set(bare_names) & set(other_names))
 
 
 def _are_of_one(dirs: Sequence[LogDirState]) -> bool:

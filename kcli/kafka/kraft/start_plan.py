@@ -185,9 +185,9 @@ def _copy_of(plan: StartPlan, plans: Iterable[StartPlan]) -> str | None:
             )
             if plan.metadata is None or other.metadata is None:
                 return words
-            here, there = plan.metadata.end_offset, other.metadata.end_offset
-            age = "older" if here < there else "newer" if here > there else "as old"
-            return f"{words}, this one {age}: its metadata log ends at {here}, there at {there}"
+            end, there = plan.metadata.end_offset, other.metadata.end_offset
+            age = "older" if end < there else "newer" if end > there else "as old"
+            return f"{words}, this one {age}: its metadata log ends at {end}, there at {there}"
     return None
 
 
@@ -297,8 +297,8 @@ def _without_unread(start: BrokerStart, fates_of: Callable[[BrokerStart], Fates 
 
 
 def _has_replicas(log_dir: str, found: Fates) -> bool:
-    here = (path for path, fate in found.by_path.items() if fate.outcome in {LOADS, PROMOTED})
-    names = {os.path.basename(path) for path in here if os.path.dirname(path) == log_dir}
+    loaded = (path for path, fate in found.by_path.items() if fate.outcome in {LOADS, PROMOTED})
+    names = {os.path.basename(path) for path in loaded if os.path.dirname(path) == log_dir}
     return bool(names - {METADATA_DIRECTORY}) or any(one.log_dir in {log_dir, None} for one in found.empty)
 
 
@@ -314,8 +314,8 @@ def _strays(judged: Fates) -> dict[str, Fate]:
     strays = {}
     for path, fate in judged.by_path.items():
         if fate.rule == LEFT_STRAY and fate.replaced_by is not None:
-            here, there = log_end_in(fate.replaced_by), log_end_in(path)
-            if here is not None and there is not None and here >= there:
+            replacing_end, stray_end = log_end_in(fate.replaced_by), log_end_in(path)
+            if replacing_end is not None and stray_end is not None and replacing_end >= stray_end:
                 reason = f"a former replica: {shown(fate.replaced_by)} has all offsets up to its end"
                 strays[path] = fate._replace(rule=FORMER, reason=reason)
                 continue

@@ -225,13 +225,13 @@ def clean(cleaning: Cleaning, checkpoint: int | None) -> Generator[DroppedRecord
     passes, reached = 1, keys.latest + 1
     while reached < cleaning.end:
         passes, reached = passes + 1, _Keys(cleaning, reached).latest + 1
-    held = _Pass(cleaning, keys)
+    cleaning_pass = _Pass(cleaning, keys)
     touched = cleaning.between(0, keys.latest + 1)
     cleaned = []
     for group in _groups(touched, cleaning):
-        cleaned += [(yield from held.clean_group(group))]
+        cleaned += [(yield from cleaning_pass.clean_group(group))]
     rest = map(_untouched, cleaning.segments[len(touched) :])
-    return CleanedLog((*cleaned, *rest), keys.latest + 1, len(keys.offsets), passes, *held.totals)
+    return CleanedLog((*cleaned, *rest), keys.latest + 1, len(keys.offsets), passes, *cleaning_pass.totals)
 
 
 def _groups(segments: Sequence[LoadedSegment], cleaning: Cleaning) -> Iterator[list[LoadedSegment]]:

@@ -157,10 +157,10 @@ def _checked(rows: Sequence[CheckRow]) -> str:
     return f"Checked: {joined((read, CHECKED_TOO if more else ''))}." if partitions else ""
 
 
-def _in_words(findings: Sequence[Finding], said: Sequence[Finding] = ()) -> str:
+def _in_words(findings: Sequence[Finding], told_above: Sequence[Finding] = ()) -> str:
     """Return what is wrong with a directory: what the worst finding says, and the codes of the others.
 
-    Of a finding that is `said` above, server.log and what to do are left out.
+    Of a finding that is `told_above` above, server.log and what to do are left out.
     """
     above = [finding for finding in findings if finding.severity != SEVERITIES[0]]
     if not above:
@@ -169,7 +169,7 @@ def _in_words(findings: Sequence[Finding], said: Sequence[Finding] = ()) -> str:
     more = f"; {' '.join(others[:MOST_CODES])}" if others else ""
     rest = f" +{len(others) - MOST_CODES}" if len(others) > MOST_CODES else ""
     words = above[0].message.removeprefix(f"{above[0].dir}/")
-    is_said = above[0].path in {one.path for one in said if one.path}
+    is_said = above[0].path in {one.path for one in told_above if one.path}
     words = MORE_OF_A_CAUSE.split(words)[0] if is_said else words
     return f"{worst} {words}{more}{rest}"
 

@@ -161,9 +161,9 @@ def _diffs_verdict(rows: Sequence[EpochDiffRow]) -> str:
         words.append(f"Epochs differ in {parted} of {pairs}.")
     elif not unknown:
         words.append("The epochs are the same as far as both replicas go.")
-    held = sum(map(_holds_epoch_alone, rows))
-    if held:
-        words.append(f"In {held} of {pairs} one replica alone holds an epoch without records.")
+    alone = sum(map(_holds_epoch_alone, rows))
+    if alone:
+        words.append(f"In {alone} of {pairs} one replica alone holds an epoch without records.")
     return " ".join(words)
 
 

@@ -100,11 +100,11 @@ def _offset_severity(row: GroupOffsetRow) -> str | None:
 
 def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
     rows = [row for row in rows if row.removed_by is None]
-    said = Counter(BAD[row.position] for row in rows if row.position in BAD)
-    said += Counter("waiting for ever" for row in rows if row.waits)
+    troubles = Counter(BAD[row.position] for row in rows if row.position in BAD)
+    troubles += Counter("waiting for ever" for row in rows if row.waits)
     lags = [row.lag for row in rows if row.lag is not None and row.position not in BAD and not row.waits]
-    bad = [f"{count} {words}" for words, count in said.items()]
-    lag = "" if len(rows) == sum(said.values()) else "nothing committed yet"
+    bad = [f"{count} {words}" for words, count in troubles.items()]
+    lag = "" if len(rows) == sum(troubles.values()) else "nothing committed yet"
     if any(row.committed_offset is not None and row.lag is None for row in rows):
         lag = "lag unknown: no log is here"
     if lags:

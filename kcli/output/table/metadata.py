@@ -110,8 +110,8 @@ def _summary_verdict(rows: Sequence[MetadataSummaryRow]) -> str:
     offsets = sorted({row.metadata_offset for row in rows})
     ends = f"Offsets {offsets[0]} to {offsets[-1]}" if len(offsets) > 1 else f"Offset {offsets[0]}"
     fine = "every partition has a leader, no broker is fenced" if newest.partitions else "no partition"
-    said = joined(trouble) or fine
-    return f"{ends}: {said}."
+    verdict = joined(trouble) or fine
+    return f"{ends}: {verdict}."
 
 
 SUMMARY_TABLE = TableView(
@@ -382,8 +382,8 @@ def _differences(rows: Sequence[MetadataDifferenceRow], screen: Screen) -> Itera
         both = (_value(row.before), _value(row.after))
         text = f"{row.field} {change(both, screen.symbols)}"
         if row.field is None:
-            held = json.loads(row.after or row.before or "{}") if row.kind in {"config", "quota"} else {}
-            text = f"{row.change} {_settings(held)}".rstrip()
+            settings = json.loads(row.after or row.before or "{}") if row.kind in {"config", "quota"} else {}
+            text = f"{row.change} {_settings(settings)}".rstrip()
         texts.setdefault((row.kind, row.name), []).append(text)
     lines = [_Differing(*one, joined(own)) for one, own in texts.items()]
     columns = (

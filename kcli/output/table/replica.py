@@ -308,13 +308,13 @@ def _votes(row: FailoverControllerRow) -> str:
 
 def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
     """Return how many voters are here, and which of them can lead without the active controller."""
-    here = {row.node_id for row in rows if row.votes is not None}
+    nodes = {row.node_id for row in rows if row.votes is not None}
     voters, leaders = {voter for row in rows for voter in row.voters}, {row.leader for row in rows}
     can = [str(row.node_id) for row in rows if row.electable]
     behind = {row.node_id or 0 for row in rows if row.votes is not None and row.electable is False} - leaders
-    lacking = voters - here - leaders
+    lacking = voters - nodes - leaders
     words = (
-        f"Quorum: {len(here)} of {counted(len(voters), 'voter')} here." if here else "",
+        f"Quorum: {len(nodes)} of {counted(len(voters), 'voter')} here." if nodes else "",
         f"Without the leader {' or '.join(can)} can lead." if can else "No node here can lead for sure.",
         f"Behind: {_brokers(sorted(behind))}." if behind else "",
         f"Name the logs of {_brokers(sorted(lacking))}, too." if lacking else "",

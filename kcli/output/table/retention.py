@@ -138,13 +138,13 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
     words = []
     for name, show in (("retention.ms", duration), ("retention.bytes", size)):
         values = Counter((getattr(row, SETTING_FIELDS[name]), row.settings_from[name]) for row in rows)
-        said = [
+        limits = [
             f"{show(value) if value >= 0 else 'none'} ({source})"
             + (f" of {counted(count, 'log')}" if len(values) > 1 else "")
             for (value, source), count in values.most_common(MOST_LIMITS)
         ]
         more = [f"{len(values) - MOST_LIMITS} more"] if len(values) > MOST_LIMITS else []
-        words += [f"{name} {', '.join((*said, *more))}."] if said else []
+        words += [f"{name} {', '.join((*limits, *more))}."] if limits else []
     if words:
         yield sentences(screen, " ".join(words))
         yield ""
@@ -190,8 +190,8 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
         below=lambda *_: _future([*wholes.values()]),
     )
     if rows:
-        said = () if compacted else answer.findings
-        yield from draw_table(view, answer._replace(rows=rows, findings=said))
+        findings = () if compacted else answer.findings
+        yield from draw_table(view, answer._replace(rows=rows, findings=findings))
     if compacted:
         yield from [""] if rows else []
         yield from draw_table(COMPACTED_LOGS, answer._replace(rows=compacted))
@@ -237,10 +237,10 @@ def _cleaner(row: RetentionPartitionRow) -> str:
         return f"cleans nothing: {row.uncleanable_because}{dirty}"
     if not row.cleanable_bytes:  # whatever the ratio
         return f"may not pass {bound}{dirty}"
-    held = "" if row.uncleanable_because == BY_ACTIVE else f", may not pass {bound}"
+    bound_text = "" if row.uncleanable_because == BY_ACTIVE else f", may not pass {bound}"
     if row.will_clean:
-        return f"cleans {row.first_dirty_offset}..{(row.end_offset or 0) - 1}{dirty}{held}"
-    return f"waits{dirty}, min.cleanable.dirty.ratio {row.min_cleanable_dirty_ratio}{held}"
+        return f"cleans {row.first_dirty_offset}..{(row.end_offset or 0) - 1}{dirty}{bound_text}"
+    return f"waits{dirty}, min.cleanable.dirty.ratio {row.min_cleanable_dirty_ratio}{bound_text}"
 
 
 def _future(rows: Sequence[RetentionPartitionRow]) -> Iterator[RenderableType]:

@@ -141,9 +141,9 @@ def _total(rows: Sequence[Any]) -> str:
         for name in ("batches", "records", "valid_batches", "invalid_batches", "unchecked_batches")
     )
     checksums = tally({"checksums right": right, "wrong": wrong, "not checked": unchecked})
-    held = f"{counted(batches, 'batch', 'batches')}, {counted(records, 'record')}"
+    contents = f"{counted(batches, 'batch', 'batches')}, {counted(records, 'record')}"
     read = size(sum(row.log_bytes for row in rows))
-    return f"{held} in {read}" + (f": {checksums}." if checksums else ".")
+    return f"{contents} in {read}" + (f": {checksums}." if checksums else ".")
 
 
 RATIO = ShownColumn("RATIO", _ratio, least=12)

@@ -104,11 +104,11 @@ def _reached(broker: StartupBrokerRow) -> Iterator[StartedLogDir]:
 def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
     """Yield of each quorum with several voters here whether they are a majority, and who of them may lead."""
     for cluster in dict.fromkeys(row.cluster_id for row in brokers):
-        here = [row for row in brokers if row.cluster_id == cluster and row.broker_id in row.voters]
-        if len(here) > 1:
-            voters, nodes = {*here[0].voters}, {row.broker_id for row in here}
-            lead = " or ".join(str(row.broker_id) for row in here if row.electable)
-            behind = joined(str(row.broker_id) for row in here if row.electable is False)
+        voters_read = [row for row in brokers if row.cluster_id == cluster and row.broker_id in row.voters]
+        if len(voters_read) > 1:
+            voters, nodes = {*voters_read[0].voters}, {row.broker_id for row in voters_read}
+            lead = " or ".join(str(row.broker_id) for row in voters_read if row.electable)
+            behind = joined(str(row.broker_id) for row in voters_read if row.electable is False)
             has_majority = len(nodes) > len(voters) // 2
             words = f"Quorum: {len(nodes)} of {counted(len(voters), 'voter')} would start here, "
             words += "" if has_majority else "no majority, "

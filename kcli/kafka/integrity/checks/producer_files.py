@@ -140,9 +140,9 @@ def snapshot_gaps(
         elif len(bases) > 1:
             yield "PROD-008", "no producer snapshot: the start reads the log from its beginning"
         return
-    held = set(snapshots)
-    missing = [base for base in bases if min(held) < base < max(held) and base not in held]
-    if is_clean and max(held) < log_end:
+    offsets = set(snapshots)
+    missing = [base for base in bases if min(offsets) < base < max(offsets) and base not in offsets]
+    if is_clean and max(offsets) < log_end:
         missing.append(log_end)
     for offset in missing:
         yield "PROD-008", f"no producer snapshot at offset {offset}"
