@@ -93,8 +93,10 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
                 f"submit-command: --{name.replace('_', '-')} is for a kcli that starts Spark itself: use "
                 f"{instead} before --"
             )
-    one = [options.params[name] for name in ("files_from", "server_config", "out") if options.params[name]]
-    paths = [*(options.params["paths"] or ()), *(options.params.get("files") or "").split(","), *one]
+    option_paths = [
+        options.params[name] for name in ("files_from", "server_config", "out") if options.params[name]
+    ]
+    paths = [*(options.params["paths"] or ()), *(options.params.get("files") or "").split(","), *option_paths]
     if not any(path and path != options.params["out"] for path in paths):
         raise UsageError(f"submit-command: kcli {named}: expected at least one PATH")
     first = len(words) - len(options.rest)

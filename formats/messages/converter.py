@@ -101,14 +101,14 @@ def _struct(fields: tuple[Field, ...], version: int) -> Writer:
 
 def _node(field: Field, version: int) -> Writer | None:
     """Return what makes JSON of a field's value, None where the value is JSON already."""
-    one = _struct(field.struct, version) if field.struct is not None else _SCALAR_JSON.get(field.type)
-    if one is None:
+    writer = _struct(field.struct, version) if field.struct is not None else _SCALAR_JSON.get(field.type)
+    if writer is None:
         return None
     if field.array:
         return lambda values: (
-            None if values is None else [None if value is None else one(value) for value in values]
+            None if values is None else [None if value is None else writer(value) for value in values]
         )
-    return lambda value: None if value is None else one(value)
+    return lambda value: None if value is None else writer(value)
 
 
 def _base64(value: bytes) -> str:

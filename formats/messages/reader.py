@@ -332,7 +332,7 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
     element, smallest = _value(
         label.split(" ", maxsplit=1)[0], field._replace(array=False, nullable=False, tag=None), version
     )
-    one = fixed_layout("element", [field]) if field.type in FIXED else None
+    layout = fixed_layout("element", [field]) if field.type in FIXED else None
     make = FIXED[field.type][1] if field.type in FIXED else None
     weight = 1 if field.struct is None else STRUCT_WEIGHT
     plain_structs = _plain_structs(field, version)
@@ -353,10 +353,10 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
                 f"{len(buffer) - after} bytes",
             )
         collector.spend(position, label, count, weight)
-        if one is not None:
+        if layout is not None:
             end = after + count * smallest
             elements = memoryview(buffer)[after:end]
-            return [make(value) if make else value for (value,) in one.all_values(elements)], end
+            return [make(value) if make else value for (value,) in layout.all_values(elements)], end
         if plain_structs is not None and collector.spans is None:
             end = after + count * smallest
             structs = plain_structs(memoryview(buffer)[after:end])

@@ -54,11 +54,11 @@ def _formats(command: str) -> Meanings:
     from kcli.output.formats import FORMATS, TEXT
 
     formats = [one for one in FORMATS.values() if one.on_stdout and one.of in {None, command}]
-    return [(one.name, "") for one in formats if one is not TEXT or command in WITH_TEXT]
+    return [(form.name, "") for form in formats if form is not TEXT or command in WITH_TEXT]
 
 
 def _columns(command: str) -> Meanings:
-    return {column.name: column.doc for one in _types(command) for column in one.columns}.items()
+    return {column.name: column.doc for row_type in _types(command) for column in row_type.columns}.items()
 
 
 def _sorting(command: str) -> Meanings:

@@ -48,7 +48,7 @@ def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
 
     UsageError for a file that cannot be read, and for a key or a table that names no option, no command.
     """
-    options = {long_name(one): one for one in command.params if one.param_type_name == "option"}
+    options = {long_name(param): param for param in command.params if param.param_type_name == "option"}
     defaults: dict[str, Any] = {}
     table = _read(path)
     if any(
@@ -57,7 +57,7 @@ def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
     ):
         commands = every_command(root)
         names = {
-            long_name(one) for each in commands.values() for one in each.params if one.opts
+            long_name(param) for each in commands.values() for param in each.params if param.opts
         } - WITHOUT_DEFAULT
         _refuse_unknown(table, names, {*chain.from_iterable(commands)}, path)
     for word in (*command.words, None):

@@ -189,7 +189,7 @@ def _command(text: str) -> ExitStatus | None:
     if name == ".views":
         _echo(VIEWS)
     elif name == ".columns" and len(words) == 1 and words[0] in VIEWS:
-        columns = [one.column for one in view_columns(words[0])]
+        columns = [column.column for column in view_columns(words[0])]
         width = max(len(column.name) for column in columns)
         _echo([f"{column.name:{width}}  {column.kind:9}  {column.doc}" for column in columns])
     elif name == ".columns":

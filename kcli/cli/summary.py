@@ -119,8 +119,8 @@ class RunSummary:
         if self.fail_on != "never":
             level = SEVERITIES.index(self.fail_on)
             if self.has_differences or any(
-                SEVERITIES.index(one.severity) >= level or is_bad_finding(self.command, one)
-                for one in self.findings
+                SEVERITIES.index(finding.severity) >= level or is_bad_finding(self.command, finding)
+                for finding in self.findings
             ):
                 yield ExitStatus.FINDINGS
 

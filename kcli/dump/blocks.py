@@ -123,8 +123,8 @@ def by_batch(block: Block) -> Iterator[Block]:
     for number in range(count):
         numbers = np.arange(records.bounds[number], records.bounds[number + 1])
         size = LOG_OVERHEAD + int(block.fields["batch_length"][number])
-        one = select_rows(block, numbers, np.arange(count) == number)
-        yield one._replace(resume=ResumePoint(int(block.positions[number]) + size))
+        selected = select_rows(block, numbers, np.arange(count) == number)
+        yield selected._replace(resume=ResumePoint(int(block.positions[number]) + size))
 
 
 def record_size(record: Record | LegacyRecord) -> int:

@@ -137,4 +137,4 @@ def types_as_shown(types: tuple[RowType, ...], options: DumpOptions) -> tuple[Ro
             return column._replace(kind="json" if nested else kind, nested=nested)
         return column._replace(nested=headers) if column.name == "headers" else column
 
-    return tuple(RowType(one.name, tuple(map(shown, one.columns))) for one in types)
+    return tuple(RowType(row_type.name, tuple(map(shown, row_type.columns))) for row_type in types)

@@ -184,7 +184,7 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     # findings that wait, so that all are reported in byte order
     problems = deque(_invalid_batches(log, window))
     if cursor:
-        problems = deque(one for one in problems if one.position > window.positions[0])
+        problems = deque(problem for problem in problems if problem.position > window.positions[0])
     shown = int(window.positions[0]) if cursor else None
     if asked:
         window = some_of(window, asked.may_match(window.fields) & ~asked.rules_out(window.fields))

@@ -51,7 +51,7 @@ class Departure:
 
 def with_older(request: Departure, file_set: Found) -> Departure:
     """Return the same with the log dirs whose metadata is older than that of another node of the cluster."""
-    known = [one for one in metadata_of(file_set) if one.cluster_id is not None]
+    known = [metadata for metadata in metadata_of(file_set) if metadata.cluster_id is not None]
     newest = {one.log_dir for one in newest_of(known).values()}
     return replace(request, older=frozenset(one.log_dir for one in known if one.log_dir not in newest))
 

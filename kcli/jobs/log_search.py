@@ -204,7 +204,7 @@ def largest(loaded: LoadedLog, limit: int) -> Answer:
     ]
     if not entries:
         return NO_TIMESTAMPS
-    (timestamp, offset), segment = max(entries, key=lambda one: one[0][0])
+    (timestamp, offset), segment = max(entries, key=lambda entry: entry[0][0])
     with segment.log() as log:
         for in_file in file_batches(log, start_of_search(segment, offset), segment.log_size):
             batch = Batch(in_file.position, header(log, in_file))

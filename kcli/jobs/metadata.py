@@ -111,7 +111,7 @@ def place_of(partition: Partition, metadata: Metadata) -> OfDirectory:
 
 def said(metadata: Metadata) -> Iterator[Item]:
     """Yield the findings of an image; those of deleted topics are changes."""
-    yield from (one for one in metadata.said() if one.code != TOPIC_REMOVED)
+    yield from (finding for finding in metadata.said() if finding.code != TOPIC_REMOVED)
 
 
 def show(unit: Unit, *, query: MetadataQuery) -> Outcome:
@@ -220,13 +220,13 @@ def history(unit: Unit, *, query: MetadataQuery) -> Outcome:
         metadata = read(unit.target, partition, query.until, watch)
         place = place_of(partition, metadata)
         yield from said(metadata)
-        for one in changes:
-            hides = one.kind == "config"
-            both = (one.before, one.after)
+        for change in changes:
+            hides = change.kind == "config"
+            both = (change.before, change.after)
             before, after = (
-                query.shown(one.key[0], facts) if hides else _plain_json(facts) for facts in both
+                query.shown(change.key[0], facts) if hides else _plain_json(facts) for facts in both
             )
-            yield MetadataChangeRow(place, *one[:5], one.name, one.change, before, after)
+            yield MetadataChangeRow(place, *change[:5], change.name, change.change, before, after)
 
     return answer(unit, rows)
 

@@ -48,7 +48,7 @@ def export(unit: Unit, *, query: MetadataQuery) -> Outcome:
     def rows(partition: Partition) -> Yield:
         metadata = read(unit.target, partition, query.until)
         place = place_of(partition, metadata)
-        findings = [one for one in said(metadata) if isinstance(one, Finding)]
+        findings = [finding for finding in said(metadata) if isinstance(finding, Finding)]
         yield from findings
         for one in findings:
             if one.code in {NOT_WHOLE, UNREADABLE}:

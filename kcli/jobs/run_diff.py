@@ -198,14 +198,14 @@ def compare(before: Facts | None, after: Facts | None) -> tuple[RunDiffRow, list
         verdict=next(verdict for verdict, applies in applying if applies),
         **{f"{name}_before": first.get(name) for name in COMPARED},
         **{f"{name}_after": last.get(name) for name in COMPARED},
-        findings_new=tuple(dict.fromkeys(one.code for one in appeared)),
-        findings_gone=tuple(dict.fromkeys(one.code for one in gone)),
+        findings_new=tuple(dict.fromkeys(finding.code for finding in appeared)),
+        findings_gone=tuple(dict.fromkeys(finding.code for finding in gone)),
     )
     return row, findings
 
 
 def _new_codes(appeared: list[RunFinding], rank: int) -> str | None:
-    codes = dict.fromkeys(one.code for one in appeared if one.rank == rank)
+    codes = dict.fromkeys(finding.code for finding in appeared if finding.rank == rank)
     return f"new since the first run: {', '.join(codes)}" if codes else None
 
 

@@ -90,8 +90,8 @@ class Found:
         if not self.named_log_dirs:
             return self.log_dirs
         inside = {shown(path) for path in self.named_log_dirs}
-        failed = [one.path for one in self.failures if os.path.dirname(one.path) not in inside]
-        unknown = [one.path for one in self.targets if one.kind == UNKNOWN and one.name is None]
+        failed = [failure.path for failure in self.failures if os.path.dirname(failure.path) not in inside]
+        unknown = [target.path for target in self.targets if target.kind == UNKNOWN and target.name is None]
         return [*self.named_log_dirs, *failed, *unknown]
 
     def miss(self, target: Target, error: FileError) -> None:
@@ -155,9 +155,9 @@ def _take_unformatted(arguments: Iterable[str], file_set: Found) -> None:
     given = {} if is_alone else {shown(path): path for path in arguments if _is_empty(path)}
     given |= of_server
     codes = {NO_LOG_DIR, "not-found"} if is_alone else {NO_LOG_DIR}
-    taken = [one.path for one in file_set.failures if one.path in given and one.code in codes]
+    taken = [failure.path for failure in file_set.failures if failure.path in given and failure.code in codes]
     file_set.named_log_dirs += [given[path] for path in taken]
-    file_set.failures = [one for one in file_set.failures if one.path not in taken]
+    file_set.failures = [failure for failure in file_set.failures if failure.path not in taken]
 
 
 def _is_empty(path: str) -> bool:
@@ -211,7 +211,7 @@ def _advice(entries: list[Entry]) -> str:
         with suppress(FileError):
             kinds |= {path: kind} if (kind := directory_kind(path)) is not None else {}
     if meant := [path for path, kind in kinds.items() if kind == LOG_DIR]:
-        meant += [one.path for one in entries if one.is_directory and _is_empty(one.path)]
+        meant += [entry.path for entry in entries if entry.is_directory and _is_empty(entry.path)]
     if meant := meant or [*kinds][:1]:
         paths = " ".join(map(shlex.quote, map(shown, sorted(meant)[:MOST_MEANT])))
         more = f" and {len(meant) - MOST_MEANT} more" if len(meant) > MOST_MEANT else ""

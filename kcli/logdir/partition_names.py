@@ -162,7 +162,7 @@ def first_base(names: Iterable[str], *others: str) -> int:
     `others` are suffixes of logs that count as well.
     """
     logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP, *others))
-    return min((one.base_offset for one in logs if one.base_offset is not None), default=0)
+    return min((log.base_offset for log in logs if log.base_offset is not None), default=0)
 
 
 def sibling(target: Target, extension: str) -> str | None:

@@ -250,7 +250,7 @@ def _write_messages(
         write_rows(path, (), view, lambda: messages)
         return
     row = plain_row_type(row_type)
-    write_rows(path, (row(one) for one in values), view, lambda: ([], []))
+    write_rows(path, (row(value) for value in values), view, lambda: ([], []))
 
 
 def _finding_row(finding: Finding) -> list[object]:

@@ -34,12 +34,12 @@ def joined(columns: Sequence[TextColumn], count: int) -> Array:
             merged.append(one)
     if not count:
         return pa.nulls(0, pa.string())
-    if all(isinstance(one, str) for one in merged):
+    if all(isinstance(part, str) for part in merged):
         return pa.repeat(_scalar("".join(merged)), count)
-    arrays = [_datum(one) for one in merged]
-    is_large = sum(0 if isinstance(one, str) else one.nbytes for one in merged) > LARGEST_VALUES
-    if is_large or any(pa.types.is_large_string(one.type) for one in arrays):
-        arrays = [one.cast(pa.large_string()) for one in arrays]
+    arrays = [_datum(part) for part in merged]
+    is_large = sum(0 if isinstance(part, str) else part.nbytes for part in merged) > LARGEST_VALUES
+    if is_large or any(pa.types.is_large_string(array.type) for array in arrays):
+        arrays = [array.cast(pa.large_string()) for array in arrays]
     kind = arrays[0].type
     return pc.binary_join_element_wise(
         *arrays, _scalar("").cast(kind), null_handling="replace", null_replacement=""
@@ -189,7 +189,7 @@ BYTES_AT_ONCE = 2 << 20
 def encoded_rows(block: ArrowBlock, view: View) -> Iterator[memoryview]:
     """Yield the rows of a block in the format of a view, some at a time; in json with commas between them."""
     style = view.style
-    (row_type,) = (one for one in view.types if one.name == block.type_name)
+    (row_type,) = (row_type for row_type in view.types if row_type.name == block.type_name)
     batch = block.batch.select(list(view.names_of(row_type)))
     step = max(min(ROWS_AT_ONCE, batch.num_rows * BYTES_AT_ONCE // (block.batch.nbytes + 1)), 1)
     for start in range(0, batch.num_rows, step):

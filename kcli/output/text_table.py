@@ -58,7 +58,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     )
     for part in _drawn(chosen, view, screen, [*findings, *_unreadable(failures)]):
         console.print(part, crop=False)
-    unread = [one for one in failures if one.error != "load-failed"]
+    unread = [failure for failure in failures if failure.error != "load-failed"]
     if len(unread) < len(failures):
         logs = counted(len(failures) - len(unread), "log")
         console.print(f"A broker would not load {logs}, whatever the batches are.", style="red")
@@ -77,10 +77,10 @@ def _drawn(
     """Yield what is printed: a view of each type of row, or of all; the last concludes from findings."""
     from kcli.output.table.table_view import TableInput
 
-    of_type: dict[str, list[Item]] = {one.name: [] for one in view.types}
+    of_type: dict[str, list[Item]] = {row_type.name: [] for row_type in view.types}
     for row in chosen:
         of_type[view.types[0].name if view.single_view else type_name(row)].append(row)
-    drawn = [one for one in view.types if of_type[one.name]]
+    drawn = [row_type for row_type in view.types if of_type[row_type.name]]
     for row_type in drawn:
         yield from [] if row_type is drawn[0] else [""]
         said = findings if row_type is drawn[-1] else ()

@@ -84,7 +84,7 @@ def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail)
         {_labels(result=result): sum(row.result == result for row in checks) for result in RESULTS},
         out,
     )
-    codes = Counter((one.code, one.severity) for one in findings)
+    codes = Counter((finding.code, finding.severity) for finding in findings)
     values = {_labels(code=one, severity=word): count for (one, word), count in sorted(codes.items())}
     _write_gauge("kcli_check_findings", "Findings by code.", values, out)
     _write_gauge("kcli_check_errors", "Inputs that could not be read.", {"": len(failures)}, out)

@@ -202,8 +202,8 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         types = (_only(only, types, command),)
     elif answer.single_view and output_format is TABLE and options.columns is None and options.headers:
         types = (
-            *(one for one in types if one.name == answer.default_type),
-            *(one for one in types if one.name != answer.default_type),
+            *(row_type for row_type in types if row_type.name == answer.default_type),
+            *(row_type for row_type in types if row_type.name != answer.default_type),
         )
     elif tagged and output_format.is_flat:
         types = (
@@ -255,7 +255,7 @@ def _format(command: str, output: str, *, text: bool, to_file: bool) -> OutputFo
 
 def _only(name: str, types: tuple[RowType, ...], command: str) -> RowType:
     """Return the row type of a name, one of the command's."""
-    names = [one.name for one in types]
+    names = [row_type.name for row_type in types]
     if name in names:
         return types[names.index(name)]
     from kcli.output.suggest import did_you_mean

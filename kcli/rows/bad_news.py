@@ -59,7 +59,7 @@ START_LOSSES = WHERE_EXPECTED | {"START-001", "START-013", "START-019", "START-0
 
 def bad_news_of(command: str) -> Callable[[Item], bool] | None:
     """Return what finds the rows of a command that end it with exit status 1; None where none does."""
-    return is_bad_news if any(one.name in BAD_NEWS for one in row_types(command)) else None
+    return is_bad_news if any(row_type.name in BAD_NEWS for row_type in row_types(command)) else None
 
 
 def is_bad_news(row: Item) -> bool:

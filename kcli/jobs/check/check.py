@@ -179,7 +179,7 @@ class CheckLog:
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
         load = COORDINATOR_LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
-            findings = tuple(one for one in load(unit).findings if is_about_load(one))
+            findings = tuple(finding for finding in load(unit).findings if is_about_load(finding))
         if self.query is not None:
             findings += tuple(retention_findings(unit, self.query, of_compacted=True))
         return CheckedUnit(scanned, findings, result)
@@ -196,9 +196,9 @@ class CheckLog:
         return CheckedUnit(scanned, tuple(judge.take()), segment=facts)
 
 
-def is_about_load(one: Finding) -> bool:
+def is_about_load(finding: Finding) -> bool:
     """Whether a finding says at what the load of a coordinator ends."""
-    return one.code == UNLOADABLE or one.code.startswith("TXN-")
+    return finding.code == UNLOADABLE or finding.code.startswith("TXN-")
 
 
 def _log_start(target: Target, failure: StartFailure) -> LogStart:
@@ -280,12 +280,12 @@ def start_log(target: Target, known: KnownSettings) -> StartEffect:
             log_end, has_records, why = None, None, loaded
             return
         log_end, why = loaded.log_end_offset, None
-        has_records = any(one.log_size for one in loaded.segments)
+        has_records = any(segment.log_size for segment in loaded.segments)
         offsets = yield from stored_offsets(partition, loaded.epoch_lines)
         yield from contradictions(partition.target, offsets._replace(log_end=log_end))
 
     outcome = answer(Unit(number=0, targets=(target,)), started)
-    findings = [one for one in outcome.findings if one.code in OF_A_RECOVERY]
+    findings = [finding for finding in outcome.findings if finding.code in OF_A_RECOVERY]
     return StartEffect(findings, log_end, has_records, why)
 
 
@@ -385,7 +385,7 @@ class DirectoryCheck(DirectoryScan):
 
     def _shown(self, findings: Iterable[Finding]) -> list[Finding]:
         codes = self._run.codes
-        return [one for one in findings if not codes or one.code.startswith(codes)]
+        return [finding for finding in findings if not codes or finding.code.startswith(codes)]
 
     def _of_whole_log(self, target: Target) -> tuple[list[Finding], int | None]:
         """Return what only all segments of a partition show together, and the log end offset after a start.
@@ -396,7 +396,7 @@ class DirectoryCheck(DirectoryScan):
         files = self._files
         if files is None or self._failures:
             return findings, None
-        self._has_records = any(one.size for one in self._segments)
+        self._has_records = any(segment.size for segment in self._segments)
         if self._needs_start(files, findings):
             start = start_log(target, self._run.known)
             self._logs += [] if start.failure is None else [_log_start(target, start.failure)]
@@ -412,7 +412,7 @@ class DirectoryCheck(DirectoryScan):
             epoch, end = files.metadata_snapshot
             latest = self._judge.epoch if self._judge is not None else 0
             if is_behind(latest, log_end, epoch, end):
-                if any(one.size for one in self._segments):
+                if any(segment.size for segment in self._segments):
                     message = behind_message(latest, log_end, epoch, end)
                     behind = Finding("START-007", message, dir=target.shown, expected=end, found=log_end)
                     findings.append(behind)
@@ -422,7 +422,7 @@ class DirectoryCheck(DirectoryScan):
     def _needs_start(self, files: PartitionFiles, of_whole_log: Sequence[Finding]) -> bool:
         """Whether only a start says what becomes of the log."""
         given = files.inspected.given
-        is_damaged = any(one.severity != SEVERITIES[0] for one in (*self._findings, *of_whole_log))
+        is_damaged = any(finding.severity != SEVERITIES[0] for finding in (*self._findings, *of_whole_log))
         lacks_index = given.clean and files.inspected.log_end is None and bool(self._segments)
         return (
             files.needs_start
@@ -437,7 +437,7 @@ class DirectoryCheck(DirectoryScan):
         log_dirs = self._run.log_dirs
         findings = list(log_dirs.findings(target, files.topic_id, has_records=self._has_records))
         if files.is_tiered is not False and log_end is not None:
-            codes = {one.code for one in (*self._findings, *of_whole_log, *findings)}
+            codes = {finding.code for finding in (*self._findings, *of_whole_log, *findings)}
             findings += (
                 [] if NO_EPOCHS in codes else log_dirs.without_epochs(target, files.inspected, log_end)
             )
@@ -457,7 +457,7 @@ class DirectoryCheck(DirectoryScan):
     def _ahead(self, target: Target) -> list[Finding]:
         """Return what timestamps ahead of the clock keep."""
         query = self._run.query
-        newest = max((one.newest for one in self._segments if one.newest is not None), default=0)
+        newest = max((segment.newest for segment in self._segments if segment.newest is not None), default=0)
         if query is None or newest <= query.now_ms:
             return []
         return retention_findings(Unit(number=0, targets=(target,)), query, of_compacted=False)
@@ -503,7 +503,7 @@ def expand(file_set: Found) -> Found:
     log_dirs = {
         one.path: one for one in result.targets if one.kind == LOG_DIR and one.path in file_set.named_log_dirs
     }
-    inputs = [one for one in result.targets if one.kind != LOG_DIR]
+    inputs = [target for target in result.targets if target.kind != LOG_DIR]
     inputs.sort(key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
     targets: list[Target] = []
@@ -525,9 +525,9 @@ def reducer(
 ) -> Reduce:
     """Return the reduce step over the directories that were found; `query` and `codes` as in CheckRun."""
     notes: dict[str, list[Finding]] = {}
-    for one in notes_as_findings(file_set.notes):
-        for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
-            notes.setdefault(str(directory), []).append(one)
+    for finding in notes_as_findings(file_set.notes):
+        for directory in {finding.dir, finding.path, os.path.dirname(finding.path or "")} - {None}:
+            notes.setdefault(str(directory), []).append(finding)
     hanging = cache(lambda: hanging_transactions(file_set))
     run = CheckRun(log_targets.unread(file_set), notes, log_dirs, state, known, hanging, query, codes)
     return fold_directories(lambda: DirectoryCheck(run))

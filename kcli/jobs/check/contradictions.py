@@ -48,7 +48,7 @@ def with_quorum_states(file_set: Found) -> Found:
 
 def _brokers(file_set: Found) -> list[tuple[LogDirState, ...]]:
     """Return the log dirs among the inputs; one alone has nothing to contradict."""
-    log_dirs = dict.fromkeys(one.log_dir for one in file_set.targets if one.log_dir is not None)
+    log_dirs = dict.fromkeys(target.log_dir for target in file_set.targets if target.log_dir is not None)
     return brokers_of(log_dirs) if len(log_dirs) > 1 else []
 
 
@@ -57,9 +57,9 @@ def _not_together(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
         if len(dirs) == 1:
             continue
         without_ids = {
-            one.path
-            for one in dirs
-            if one.meta is not None and (one.meta.node_id is None or one.meta.cluster_id is None)
+            log_dir.path
+            for log_dir in dirs
+            if log_dir.meta is not None and (log_dir.meta.node_id is None or log_dir.meta.cluster_id is None)
         }
         for stop in verify(dirs, BrokerConfig(version=release_of(dirs))).stops:
             directory, name = os.path.split(stop.path)
@@ -70,14 +70,14 @@ def _not_together(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
 def _clusters(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
     """Yield where log dirs in one directory are of the same node id, and of different clusters."""
     seen: dict[tuple[str, int], LogDirState] = {}
-    for one in (one for dirs in groups for one in dirs):
-        if one.meta is None or one.meta.node_id is None or one.meta.cluster_id is None:
+    for state in (state for dirs in groups for state in dirs):
+        if state.meta is None or state.meta.node_id is None or state.meta.cluster_id is None:
             continue
-        first = seen.setdefault((os.path.dirname(os.path.realpath(one.path)), one.meta.node_id), one)
-        if first.meta is not None and first.meta.cluster_id != one.meta.cluster_id:
-            words = f"cluster.id is {one.meta.cluster_id}, {shown(first.path)} has {first.meta.cluster_id}"
-            path = shown(os.path.join(one.path, META_PROPERTIES_FILE))
-            yield Note(CLUSTERS, path, f"{words}: a broker {one.meta.node_id} of both does not start")
+        first = seen.setdefault((os.path.dirname(os.path.realpath(state.path)), state.meta.node_id), state)
+        if first.meta is not None and first.meta.cluster_id != state.meta.cluster_id:
+            words = f"cluster.id is {state.meta.cluster_id}, {shown(first.path)} has {first.meta.cluster_id}"
+            path = shown(os.path.join(state.path, META_PROPERTIES_FILE))
+            yield Note(CLUSTERS, path, f"{words}: a broker {state.meta.node_id} of both does not start")
 
 
 def _quorum_states(targets: Iterable[Target]) -> Iterator[Note]:
@@ -97,7 +97,7 @@ def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
 
     Log dirs of one directory.id are copies of one, wherever they lie.
     """
-    log_dirs = dict.fromkeys(one.log_dir for one in targets if one.log_dir is not None)
+    log_dirs = dict.fromkeys(target.log_dir for target in targets if target.log_dir is not None)
     return {
         shown(stop.path): stop
         for dirs in (brokers_of(log_dirs) if len(log_dirs) > 1 else ())
@@ -108,7 +108,7 @@ def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
 
 def with_duplicates(file_set: Found) -> Found:
     """Return the same with a note about each partition that lies in two log dirs of its broker."""
-    stops = partitions_twice(one for one in file_set.targets if one.kind == PARTITION)
+    stops = partitions_twice(target for target in file_set.targets if target.kind == PARTITION)
     notes = [
         Note(TWICE, target.shown, f"{stop.exception}: {stop.message}")
         for target in file_set.targets

@@ -72,7 +72,7 @@ class IncrementalState:
         has_grown = all(base == max(known) and _has_grown(known[base][0], files[base]) for base in changed)
         is_torn = any(base > min(files, default=base) for base in known.keys() - files.keys())
         had_snapshots = any(one[-1] for one, _ in known.values())
-        lost_snapshots = had_snapshots and not any(one[-1] for one in files.values())
+        lost_snapshots = had_snapshots and not any(file[-1] for file in files.values())
         if is_torn or lost_snapshots or not has_grown or _has_swaps(directory):
             known.clear()
         return [
@@ -92,13 +92,13 @@ class IncrementalState:
         stems = {(one.path or "").rpartition(".")[0] for one in damaged}
         has_producers = any(one.code.startswith(OF_PRODUCERS) for one in damaged)
         self.partitions[path] = {
-            one.base: (
-                files[one.base],
-                [None if isinstance(each, Target | ProducerFacts) else each for each in one],
+            segment.base: (
+                files[segment.base],
+                [None if isinstance(each, Target | ProducerFacts) else each for each in segment],
             )
-            for one in segments
-            if one.base in files and not (has_producers or one.is_cut)
-            if one.target.shown.removesuffix(".log") not in stems
+            for segment in segments
+            if segment.base in files and not (has_producers or segment.is_cut)
+            if segment.target.shown.removesuffix(".log") not in stems
         }
 
     def dumps(self) -> str:
@@ -183,7 +183,7 @@ def _facts(target: Target, known: list[Any]) -> SegmentFacts:
         producers=ProducerFacts(None),
         aborted=(),
         of_indexes=(),
-        if_closed=tuple(Finding(*one) for one in facts.if_closed),
+        if_closed=tuple(Finding(*finding) for finding in facts.if_closed),
         holes=(),
         is_remembered=True,
     )

@@ -49,7 +49,7 @@ def unreachable_segments(
         epochs = load(found.epochs, log_end, log_start, running=True).entries
         if unreached(cache, epochs, log_start, log_end):  # but recovery may take epochs from batches
             started = answer(Unit(number=0, targets=(target,)), lambda one: load_leader(one, cache))
-            yield from (one for one in started.findings if one.code == "EPOCH-001")
+            yield from (finding for finding in started.findings if finding.code == "EPOCH-001")
 
 
 def remote_findings(directory: Target) -> Iterator[Finding]:
@@ -68,4 +68,4 @@ def remote_findings(directory: Target) -> Iterator[Finding]:
     checks = EventChecks(RemoteCheck(now_ms=None, stuck_after_ms=STUCK_AFTER_MS))
     outcome = fold_unit(unit, EventQuery(), checks.results, checks.watch)
     if outcome.error is None:
-        yield from (one for one in outcome.findings if one.code.startswith(OF_THE_EVENTS))
+        yield from (finding for finding in outcome.findings if finding.code.startswith(OF_THE_EVENTS))

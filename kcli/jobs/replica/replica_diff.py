@@ -282,7 +282,7 @@ def _missing(
 ) -> Iterable[Finding]:
     """Yield for each replica the first offsets that it lacks, though its log goes on after them."""
     for replica, verdict in ((here, replica_diff.ONLY_THERE), (there, replica_diff.ONLY_HERE)):
-        lacking = [one for one in ranges if one.reason == replica_diff.MISSING and one.verdict == verdict]
+        lacking = [part for part in ranges if part.reason == replica_diff.MISSING and part.verdict == verdict]
         if not lacking:
             continue
         first = lacking[0]

@@ -73,7 +73,7 @@ class PartitionCopy:
     @property
     def batches(self) -> int:
         """How many batches are in the copy."""
-        return sum(one.batches for ranges in self.kept.values() for one in ranges)
+        return sum(part.batches for ranges in self.kept.values() for part in ranges)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file of the copy."""

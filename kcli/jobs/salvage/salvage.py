@@ -139,7 +139,7 @@ class Salvage:
             what=self.what,
             segments=len(loaded.segments),
             batches=copy.batches if self.what == ALL else None,
-            bytes=sum(one.log_size for one in loaded.segments),
+            bytes=sum(segment.log_size for segment in loaded.segments),
             log_start_offset=loaded.log_start_offset,
             log_end_offset=loaded.log_end_offset,
             batches_lost=copy.batches_lost,
@@ -182,7 +182,7 @@ def _copy_logs(copy: PartitionCopy, known: KnownSettings) -> None:
     partition = copy.partition
     paths, orphans = logs_and_orphans(partition)
     targets = {base: entry_of(partition.target, os.path.basename(path), LOG) for base, path in paths.items()}
-    losses = [one._replace(code=RECORDS_LOST) for one in orphans]
+    losses = [loss._replace(code=RECORDS_LOST) for loss in orphans]
     if not (paths or orphans):
         words = "there is no file of any segment: the copy is an empty log"
         losses.append(Finding(MAY_BE_LOST, words, dir=partition.shown))
@@ -194,13 +194,13 @@ def _copy_logs(copy: PartitionCopy, known: KnownSettings) -> None:
         for log, following in zip(selected, [*targets, None][1:], strict=False):
             copy.names[log.base], kept = os.path.basename(log.target.path), list[SavedRange]()
             with open(_log_path(copy, log.base), "wb") as into:
-                for one in log.ranges():
-                    if one.reason is not None:
-                        copy.record_loss(log.base, one, one.reason)
-                        misplaced |= {log.base} if one.reason == Reason.OFFSETS else set()
+                for part in log.ranges():
+                    if part.reason is not None:
+                        copy.record_loss(log.base, part, part.reason)
+                        misplaced |= {log.base} if part.reason == Reason.OFFSETS else set()
                     elif log.file is not None:
-                        kept.append(one)
-                        copy_bytes(log.file, one.start, one.end, into.write)
+                        kept.append(part)
+                        copy_bytes(log.file, part.start, part.end, into.write)
             copy.kept |= {log.base: kept} if kept else {}
             losses += losses_of_log(before, log, following, is_compacted=policy)
             policy = True if policy is None and holes_of(log) else policy
@@ -212,7 +212,7 @@ def _copy_logs(copy: PartitionCopy, known: KnownSettings) -> None:
     for base in paths.keys() - copy.kept.keys() - {first, *({last} - misplaced)}:
         os.unlink(_log_path(copy, base))
     copy.findings += losses
-    copy.lacks_records = any(one.code == RECORDS_LOST for one in losses)
+    copy.lacks_records = any(loss.code == RECORDS_LOST for loss in losses)
 
 
 def _log_path(copy: PartitionCopy, base: int) -> str:
@@ -225,7 +225,7 @@ def _recover(copy: PartitionCopy, of_copy: Partition, settings: Settings) -> Loa
     if loaded.lost:
         segment, position = loaded.lost[0]
         raise FileError(segment.log_path or "", "load-failed", "recovery would cut the copy here", position)
-    is_behind = [one for one in loaded.findings if one.code == BEHIND]
+    is_behind = [finding for finding in loaded.findings if finding.code == BEHIND]
     copy.findings.extend(is_behind)
     for base in loaded.deleted if is_behind else ():
         copy.remove_log(base, Reason.SNAPSHOT)
@@ -364,7 +364,7 @@ def losses_of_loaded(copy: PartitionCopy, loaded: LoadedLog, *, is_tiered: bool 
     And that producer snapshots lie above its end, or that its newest metadata snapshot is not whole.
     """
     partition, log_end, given = copy.partition, loaded.log_end_offset, checkpoints(copy.partition)
-    has_lost = copy.lost or {one.code for one in copy.findings} & {RECORDS_LOST, MAY_BE_LOST}
+    has_lost = copy.lost or {finding.code for finding in copy.findings} & {RECORDS_LOST, MAY_BE_LOST}
     if given.log_start_offset > log_end and not is_running(partition.target):
         words = f"{START_ABOVE_END}: {given.log_start_offset}, {log_end} at most"
         yield Finding(MAY_BE_LOST, words, dir=partition.shown, expected=log_end, found=given.log_start_offset)

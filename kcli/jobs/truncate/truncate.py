@@ -153,7 +153,7 @@ def rounds_with_leader(
         if not followed.is_running:  # else it is in the cache already, or lost
             leader = as_leader(leader, epoch)
     fetch_rounds = follow_leader(leader, follower, following.protocol)
-    is_reset = any(one.rule == LEADER_START for one in fetch_rounds.rounds)
+    is_reset = any(exchange.rule == LEADER_START for exchange in fetch_rounds.rounds)
     if partition.topic == CLUSTER_METADATA and (is_reset or fetch_rounds.outcome in {OUT_OF_RANGE, TIERED}):
         message = (
             f"the leader's metadata log has offsets {leader.log_start_offset} to {leader.log_end_offset}: "
@@ -338,7 +338,7 @@ def _predicted(
     except BrokerError as error:
         message = f"the truncation would fail: {error}"
         raise FileError(error.path, WOULD_FAIL, message, error.position) from error
-    if fetch_rounds is None or any(one.truncate_to is not None for one in fetch_rounds.rounds):
+    if fetch_rounds is None or any(exchange.truncate_to is not None for exchange in fetch_rounds.rounds):
         return prediction
     after = prediction.after._replace(epochs=loaded.epochs)  # one at the log end stays
     return replace(prediction, after=after)

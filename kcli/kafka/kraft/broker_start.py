@@ -70,10 +70,10 @@ def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerSta
     log_stops = [*_name_stops(ensemble.live, config), *ensemble.duplicates()]
     if config.has_no_broker:  # it has no LogManager
         log_stops = []
-    for one in ensemble.live:
-        if one.checkpoint_error is not None and not config.has_no_broker:
-            error = one.checkpoint_error
-            offline[one.path] = StartFailure(KAFKA_STORAGE, error.message, error.path)
+    for log_dir in ensemble.live:
+        if log_dir.checkpoint_error is not None and not config.has_no_broker:
+            error = log_dir.checkpoint_error
+            offline[log_dir.path] = StartFailure(KAFKA_STORAGE, error.message, error.path)
     metadata_log_dir, with_zookeeper = ensemble.metadata_log_dir, ensemble.with_zookeeper
     return BrokerStart(tuple(stops), tuple(log_stops), offline, metadata_log_dir, with_zookeeper)
 
@@ -83,11 +83,11 @@ def lacks_metadata_log(dirs: Sequence[LogDirState], config: BrokerConfig) -> boo
 
     A node that never ran has just been formatted: no lock file, checkpoint file or partition is there.
     """
-    log_dir = next((one for one in dirs if one.path == config.metadata_log_dir), None)
+    log_dir = next((log_dir for log_dir in dirs if log_dir.path == config.metadata_log_dir), None)
     if log_dir is None or log_dir.error is not None or log_dir.has_metadata_log:
         return False
-    is_kraft = any(one.meta is not None and one.meta.version for one in dirs)
-    return is_kraft and any(one.names or _was_used(one) for one in dirs)
+    is_kraft = any(log_dir.meta is not None and log_dir.meta.version for log_dir in dirs)
+    return is_kraft and any(log_dir.names or _was_used(log_dir) for log_dir in dirs)
 
 
 def _was_used(one: LogDirState) -> bool:
@@ -107,14 +107,14 @@ def is_offline_before_its_logs(one: LogDirState) -> bool:
 def _metadata_stops(
     dirs: Sequence[LogDirState], metadata_dir: str | None, config: BrokerConfig
 ) -> Iterator[StartFailure]:
-    for one in dirs:
-        error = one.quorum_state_error
-        if error is not None and one.path == metadata_dir and config.version >= QUORUM_STATE_STOPS:
+    for log_dir in dirs:
+        error = log_dir.quorum_state_error
+        if error is not None and log_dir.path == metadata_dir and config.version >= QUORUM_STATE_STOPS:
             yield StartFailure(_of_quorum_state(error), error.message, error.path)
-        if one.has_metadata_log and one.path != metadata_dir:
+        if log_dir.has_metadata_log and log_dir.path != metadata_dir:
             has_another = any(other.has_metadata_log for other in dirs if other.path == metadata_dir)
             message = ELSEWHERE.format(ANOTHER if has_another else NONE, metadata_dir)
-            yield StartFailure(KAFKA_EXCEPTION, message, f"{one.path}/{METADATA_DIRECTORY}")
+            yield StartFailure(KAFKA_EXCEPTION, message, f"{log_dir.path}/{METADATA_DIRECTORY}")
 
 
 def _of_quorum_state(error: FileError) -> str:
@@ -125,14 +125,14 @@ def _of_quorum_state(error: FileError) -> str:
 
 
 def _name_stops(dirs: Sequence[LogDirState], config: BrokerConfig) -> Iterator[StartFailure]:
-    for one in dirs:
-        for name, parsed in one.names:
+    for log_dir in dirs:
+        for name, parsed in log_dir.names:
             if parsed is None:
                 message = "the name of a directory is not TOPIC-PARTITION"
-                yield StartFailure(KAFKA_EXCEPTION, message, f"{one.path}/{name}")
+                yield StartFailure(KAFKA_EXCEPTION, message, f"{log_dir.path}/{name}")
             elif parsed.kind == STRAY and config.version < STRAYS:
                 message = "a -stray directory, which releases before 3.6.2 take for a malformed name"
-                yield StartFailure(KAFKA_EXCEPTION, message, f"{one.path}/{name}")
+                yield StartFailure(KAFKA_EXCEPTION, message, f"{log_dir.path}/{name}")
 
 
 def start_at_rest(
@@ -163,5 +163,5 @@ def as_named(config: BrokerConfig, dirs: Sequence[LogDirState]) -> BrokerConfig:
 
 def log_dir_of(path: str, dirs: Sequence[LogDirState]) -> str:
     """Return the log dir that a failure's path is, or lies in; the first for one that is elsewhere."""
-    around = (one.path for one in dirs if path == one.path or path.startswith(f"{one.path}/"))
+    around = (log_dir.path for log_dir in dirs if path == log_dir.path or path.startswith(f"{log_dir.path}/"))
     return next(around, dirs[0].path if dirs else path)

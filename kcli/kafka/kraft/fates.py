@@ -149,9 +149,8 @@ def fates(
         for each in replicas
     )
     by_path = {each.path: _own_fate(image, each, node_id, release, ids_by_name) for each in replicas}
-    current = {
-        _key(each): each for each in replicas if each.name.kind == NORMAL and by_path[each.path] is USUAL
-    }
+    usual = (each for each in replicas if by_path[each.path] is USUAL)
+    current = {_key(each): each for each in usual if each.name.kind == NORMAL}
     ids = {each.path: each.directory_id for each in dirs}
     loaded, strays = set(current), {}
     for each in replicas:
@@ -229,7 +228,7 @@ def _stray_fate(image: Image, directory: ReplicaDir, node_id: int, ids_by_name: 
         return Fate(STRAY, LEFT_STRAY, reason, topic_id=topic_id)
     if by_name is not None:
         return Fate(STRAY, FORMER, "a former replica: the metadata has another topic id for the name")
-    if any(one.topic_id == topic_id for one in image.removed):
+    if any(topic.topic_id == topic_id for topic in image.removed):
         return Fate(STRAY, FORMER, "a former replica: the topic was deleted")
     return UNKNOWN_STRAY
 

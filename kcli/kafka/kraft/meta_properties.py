@@ -121,23 +121,23 @@ def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:
     """
     brokers: dict[tuple[str, int], list[LogDirState]] = {}
     others: dict[int | None, list[LogDirState]] = {}
-    for path in {os.path.realpath(one): one for one in log_dirs}.values():
-        one = log_dir_state(path)
-        cluster, node = (one.meta.cluster_id, one.meta.node_id) if one.meta else (None, None)
+    for path in {os.path.realpath(log_dir): log_dir for log_dir in log_dirs}.values():
+        state = log_dir_state(path)
+        cluster, node = (state.meta.cluster_id, state.meta.node_id) if state.meta else (None, None)
         if cluster is not None and node is not None:
-            brokers.setdefault((cluster, node), []).append(one)
+            brokers.setdefault((cluster, node), []).append(state)
         else:
-            others.setdefault(node, []).append(one)
+            others.setdefault(node, []).append(state)
     groups = list(brokers.values())
     if len(groups) == 1:
         ((_, node),) = brokers
         groups[0] += [*others.pop(node, ()), *others.pop(None, ())]
-    groups += [[one] for one in others.pop(None, ())]
+    groups += [[state] for state in others.pop(None, ())]
     groups += others.values()
     return [
         tuple(group)
-        for known in groups
-        for group in ([known] if _are_of_one(known) else [[one] for one in known])
+        for together in groups
+        for group in ([together] if _are_of_one(together) else [[log_dir] for log_dir in together])
     ]
 
 
@@ -148,10 +148,10 @@ def brokers_of(directories: Iterable[str]) -> list[tuple[LogDirState, ...]]:
     formatted log dir or holds one of its partitions: it is a log dir then that lost its files.
     """
     paths = list(dict.fromkeys(directories))
-    own = [one for one in paths if has_own_files(one)]
-    formatted = [one for one in own if os.path.lexists(os.path.join(one, META_PROPERTIES_FILE))]
-    bare = [one for one in paths if one not in own and any(_goes_with(one, other) for other in formatted)]
-    return [dirs for dirs in by_broker([*own, *bare]) if any(one.path in own for one in dirs)]
+    own = [path for path in paths if has_own_files(path)]
+    formatted = [path for path in own if os.path.lexists(os.path.join(path, META_PROPERTIES_FILE))]
+    bare = [path for path in paths if path not in own and any(_goes_with(path, other) for other in formatted)]
+    return [dirs for dirs in by_broker([*own, *bare]) if any(log_dir.path in own for log_dir in dirs)]
 
 
 def _goes_with(bare: str, log_dir: str) -> bool:
@@ -163,7 +163,7 @@ def _goes_with(bare: str, log_dir: str) -> bool:
 
 def _are_of_one(dirs: Sequence[LogDirState]) -> bool:
     ids = [one.meta.directory_id for one in dirs if one.meta is not None and one.meta.directory_id]
-    parents = {os.path.dirname(os.path.realpath(one.path)) for one in dirs}
+    parents = {os.path.dirname(os.path.realpath(log_dir.path)) for log_dir in dirs}
     return len(set(ids)) == len(ids) or len(parents) == 1
 
 
@@ -172,11 +172,11 @@ def release_of(dirs: Sequence[LogDirState]) -> Version:
 
     Those of ZooKeeper have a meta.properties of version 0; or none, and no topic id, as before 0.9.
     """
-    known = [one.meta for one in dirs if one.meta is not None]
-    if any(one.has_metadata_log for one in dirs) or any(meta.version for meta in known):
+    known = [log_dir.meta for log_dir in dirs if log_dir.meta is not None]
+    if any(log_dir.has_metadata_log for log_dir in dirs) or any(meta.version for meta in known):
         return NEWEST
-    is_older = any(name is not None for one in dirs for _, name in one.names) and not any(
-        one.has_topic_ids for one in dirs
+    is_older = any(name is not None for log_dir in dirs for _, name in log_dir.names) and not any(
+        log_dir.has_topic_ids for log_dir in dirs
     )
     return LAST_WITH_ZOOKEEPER if known or is_older else NEWEST
 
@@ -201,15 +201,15 @@ class Ensemble(NamedTuple):
         Copies of a log dir end the process before that is seen. A broker that runs moves partitions: for a
         moment one lies in both (`LogManager.replaceCurrentWithFutureLog`).
         """
-        if self.has_copies or any(one.locked_by is not None for one in self.live):
+        if self.has_copies or any(log_dir.locked_by is not None for log_dir in self.live):
             return
         seen: dict[tuple[str, int, str], str] = {}
-        for one in self.live:
-            for name, parsed in one.names:
+        for log_dir in self.live:
+            for name, parsed in log_dir.names:
                 if parsed is None or parsed.kind in {DELETE, STRAY} or name == METADATA_DIRECTORY:
                     continue
                 kind = FUTURE if parsed.kind == FUTURE else NORMAL
-                path = f"{one.path}/{name}"
+                path = f"{log_dir.path}/{name}"
                 first = seen.setdefault((parsed.topic, parsed.partition, kind), path)
                 if first != path:
                     yield StartFailure(ILLEGAL_STATE, f"the same partition lies in {first}", path)
@@ -220,16 +220,16 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
     metadata_dir, with_zookeeper = _metadata_log_dir(dirs, config), _has_zookeeper(dirs, config)
     offline: dict[str, StartFailure] = {}
     stops: list[StartFailure] = []
-    for one in dirs:
-        error = one.error or one.meta_error
+    for log_dir in dirs:
+        error = log_dir.error or log_dir.meta_error
         if error is None or error.code == NO_FILE:
             continue
         if config.version < ENSEMBLE and error.code not in CANNOT_READ:
             stops.append(StartFailure(RUNTIME, error.message, error.path))
         else:
-            offline[one.path] = StartFailure(IO, error.message, error.path)
-    live = tuple(one for one in dirs if one.path not in offline)
-    known = [(one.path, one.meta) for one in live if one.meta is not None]
+            offline[log_dir.path] = StartFailure(IO, error.message, error.path)
+    live = tuple(log_dir for log_dir in dirs if log_dir.path not in offline)
+    known = [(log_dir.path, log_dir.meta) for log_dir in live if log_dir.meta is not None]
     if config.version < DIRECTORY_IDS_READ:
         stops += _other_properties(known)
     of_ids = [*_directory_ids(known, config)]
@@ -240,7 +240,7 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
             exception = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
             message = f"I/O error in the metadata log dir: {reason.message}"
             stops.append(StartFailure(exception, message, reason.path))
-        stops += _unformatted([one for one in live if one.meta_error is None], config)
+        stops += _unformatted([log_dir for log_dir in live if log_dir.meta_error is None], config)
     elif config.properties is not None and config.properties.get(MIGRATES, "").lower() != "true":
         stops += _of_kraft(known, config)
     return Ensemble(tuple(stops), offline, live, bool(of_ids), metadata_dir, with_zookeeper)
@@ -257,9 +257,9 @@ def _has_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     """Whether these are of a broker of ZooKeeper: by server.properties, else of files of version 0 alone."""
     if config.is_of_zookeeper is not None:
         return config.is_of_zookeeper
-    if config.version >= KRAFT_ALONE or any(one.has_metadata_log for one in dirs):
+    if config.version >= KRAFT_ALONE or any(log_dir.has_metadata_log for log_dir in dirs):
         return False
-    return all(one.meta is None or not one.meta.version for one in dirs)
+    return all(log_dir.meta is None or not log_dir.meta.version for log_dir in dirs)
 
 
 def _identities(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig) -> Iterator[StartFailure]:
@@ -302,14 +302,14 @@ def _directory_ids(
 
 def _unformatted(live: Sequence[LogDirState], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield where a KRaft broker finds no meta.properties, or no id in it."""
-    for one in live:
-        path = f"{one.path}/{META_PROPERTIES_FILE}"
-        if one.meta is None:
+    for log_dir in live:
+        path = f"{log_dir.path}/{META_PROPERTIES_FILE}"
+        if log_dir.meta is None:
             missing = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
             says = NONE_READABLE if config.version >= ENSEMBLE and not any(each.meta for each in live) else ""
             yield StartFailure(missing, "no meta.properties: the directory is not formatted", path, says)
-        elif one.meta.node_id is None or one.meta.cluster_id is None:
-            name = "node ID" if one.meta.node_id is None else "cluster ID"
+        elif log_dir.meta.node_id is None or log_dir.meta.cluster_id is None:
+            name = "node ID" if log_dir.meta.node_id is None else "cluster ID"
             yield StartFailure(RUNTIME, after_a_crash(path, f"{name} not found"), path)
 
 

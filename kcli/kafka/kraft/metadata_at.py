@@ -33,7 +33,7 @@ def metadata_at(
     With a `watch`, which sees every change, by the oldest snapshot that the log reaches: none where the log
     begins with offset 0. FileError where nothing of that time is here.
     """
-    segments = [(one.base_offset, one.path("log")) for one in partition.segments]
+    segments = [(segment.base_offset, segment.path("log")) for segment in partition.segments]
     first = segments[0][0] if segments else None
     metadata = newest_snapshot(partition, until, None if watch is None else first)
     start, metadata.until = metadata.end_offset, until

@@ -77,7 +77,7 @@ def _quota(_: Metadata, fields: Fields) -> list[Subject]:
 
 
 def _voters(metadata: Metadata, fields: Fields) -> Iterator[Subject]:
-    named = {int(one["voterId"]) for one in fields["voters"]}
+    named = {int(voter["voterId"]) for voter in fields["voters"]}
     yield from (("voters", number) for number in sorted(named | voters(metadata).keys()))
 
 

@@ -211,7 +211,7 @@ class Metadata:
         if not is_plain.all() or fields["base_offset"][0] < start:
             return False
         parts = [*record_columns(window.data, places - window.base, LARGEST_BATCH, fields)]
-        whole = [one for one in parts if isinstance(one, RecordColumns)]
+        whole = [part for part in parts if isinstance(part, RecordColumns)]
         if len(whole) < len(parts):
             return False
         for part in whole:

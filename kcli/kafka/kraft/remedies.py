@@ -262,7 +262,7 @@ def _without_snapshot(directory: str, name: str) -> str:
     with suppress(FileError):
         files, others = listed(directory)
         start = first_base(files)
-        left = snapshots([one for one in (*files, *others) if one != name], start)
+        left = snapshots([file for file in (*files, *others) if file != name], start)
         if not lacks_snapshot(start, left):
             reads = "an older snapshot and the log" if left else "the log from offset 0 on"
             return f"move it away: the broker then reads {reads}; if that fails, {copy}"

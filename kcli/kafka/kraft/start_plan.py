@@ -133,8 +133,8 @@ def start_plans(
     """
     states = [log_dir_state(path) for path in log_dirs]
     if config.metadata_log_dir is None:
-        paths = {one.path for dirs in brokers_of(log_dirs) for one in dirs}
-        states = [one for one in states if one.path in paths or not (paths and one.names)]
+        paths = {log_dir.path for dirs in brokers_of(log_dirs) for log_dir in dirs}
+        states = [state for state in states if state.path in paths or not (paths and state.names)]
     brokers = [states] if config.metadata_log_dir is not None else _of_brokers(states, are_named=are_named)
     plans = []
     for dirs in brokers:
@@ -152,7 +152,7 @@ def _of_quorum(plan: StartPlan, plans: Iterable[StartPlan]) -> StartPlan:
     if meta is None or plan.metadata_path is not None or plan.lost_metadata is not None or plan.stops:
         return plan
     for other in plans:
-        ids = {one.meta.cluster_id for one in other.log_dirs if one.meta is not None}
+        ids = {log_dir.meta.cluster_id for log_dir in other.log_dirs if log_dir.meta is not None}
         if other.metadata is not None and meta.cluster_id in ids and meta.node_id is not None:
             voters, broker = recorded_voters(other.metadata), other.metadata.image.brokers.get(meta.node_id)
             if meta.node_id in voters and (broker is None or len(broker.directories) <= len(plan.log_dirs)):
@@ -192,8 +192,8 @@ def _copy_of(plan: StartPlan, plans: Iterable[StartPlan]) -> str | None:
 
 
 def _identities(plan: StartPlan) -> set[tuple[str | None, int | None, str]]:
-    metas = [one.meta for one in plan.log_dirs if one.meta is not None]
-    return {(one.cluster_id, one.node_id, one.directory_id) for one in metas if one.directory_id}
+    metas = [log_dir.meta for log_dir in plan.log_dirs if log_dir.meta is not None]
+    return {(meta.cluster_id, meta.node_id, meta.directory_id) for meta in metas if meta.directory_id}
 
 
 def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[LogDirState]]:
@@ -202,29 +202,29 @@ def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[
     Beside `by_broker`, a log dir whose broker has no metadata log here belongs to the one that it lies next
     to: its meta.properties is what does not fit then. Brokers of ZooKeeper have none.
     """
-    groups = [list(dirs) for dirs in by_broker([one.path for one in states])]
+    groups = [list(dirs) for dirs in by_broker([state.path for state in states])]
     for group in [*groups]:
         near = [other for other in groups if other is not group and _parents(other) & _parents(group)]
         near = [
             other
             for other in near
             if _node_ids(other) & _node_ids(group)
-            or (are_named and any(one.has_metadata_log for one in other))
+            or (are_named and any(log_dir.has_metadata_log for log_dir in other))
         ]
-        if len(near) == 1 and not any(one.has_metadata_log for one in group):
+        if len(near) == 1 and not any(log_dir.has_metadata_log for log_dir in group):
             near[0] += group
             groups.remove(group)
     order = {one.path: number for number, one in enumerate(states)}
-    groups = [sorted(group, key=lambda one: order[one.path]) for group in groups]
+    groups = [sorted(group, key=lambda log_dir: order[log_dir.path]) for group in groups]
     return sorted(groups, key=lambda group: order[group[0].path])
 
 
 def _node_ids(dirs: Iterable[LogDirState]) -> set[int | None]:
-    return {one.meta.node_id for one in dirs if one.meta is not None}
+    return {log_dir.meta.node_id for log_dir in dirs if log_dir.meta is not None}
 
 
 def _parents(dirs: Iterable[LogDirState]) -> set[str]:
-    return {os.path.dirname(os.path.realpath(one.path)) for one in dirs}
+    return {os.path.dirname(os.path.realpath(log_dir.path)) for log_dir in dirs}
 
 
 def start_plan(
@@ -267,7 +267,7 @@ def start_plan(
         reason = wait_reason(node_id, _directory_id(at_rest, start), metadata, quorum)
         wait = None if reason is None else StartFailure("", reason, path or str(start.metadata_log_dir))
     image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
-    runs = any(one.locked_by is not None for one in at_rest)
+    runs = any(log_dir.locked_by is not None for log_dir in at_rest)
     judged = None
     if image is not None:
         start = _without_unread(start, lambda other: _fates(at_rest, other, image, node_id, config))
@@ -304,9 +304,9 @@ def _has_replicas(log_dir: str, found: Fates) -> bool:
 
 def _is_of_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     """Whether a release without ZooKeeper starts with logs of a broker that had it, and has not migrated."""
-    metas = [one.meta for one in dirs if one.meta is not None]
+    metas = [log_dir.meta for log_dir in dirs if log_dir.meta is not None]
     is_kraft = any(meta.version or meta.directory_id for meta in metas)
-    return config.version >= KRAFT_ALONE and any(one.names for one in dirs) and not is_kraft
+    return config.version >= KRAFT_ALONE and any(log_dir.names for log_dir in dirs) and not is_kraft
 
 
 def _strays(judged: Fates) -> dict[str, Fate]:
@@ -326,7 +326,7 @@ def _strays(judged: Fates) -> dict[str, Fate]:
 
 def _blocked(plan: StartPlan) -> dict[str, StartFailure]:
     """Return why log dirs go offline in which the broker cannot make a directory: an entry has its name."""
-    online = [one.path for one in plan.log_dirs if one.path not in plan.start.offline]
+    online = [log_dir.path for log_dir in plan.log_dirs if log_dir.path not in plan.start.offline]
     blocked: dict[str, StartFailure] = {}
     for replica in () if plan.fates is None else plan.fates.empty:
         log_dir = replica.log_dir or (online[0] if len(online) == 1 else None)
@@ -390,14 +390,14 @@ def node_of(dirs: Iterable[LogDirState], config: BrokerConfig) -> int | None:
     """Return the node.id of a broker: as configured, else that of its first meta.properties."""
     if config.node_id is not None:
         return config.node_id
-    return next((one.meta.node_id for one in dirs if one.meta is not None), None)
+    return next((log_dir.meta.node_id for log_dir in dirs if log_dir.meta is not None), None)
 
 
 def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None:
     """Return the log dir whose metadata log the broker reads: its own, or one beside its log dirs."""
     if any(one.path == start.metadata_log_dir and (one.error or one.meta_error) for one in dirs):
         return None
-    if any(one.path == start.metadata_log_dir and one.has_metadata_log for one in dirs):
+    if any(log_dir.path == start.metadata_log_dir and log_dir.has_metadata_log for log_dir in dirs):
         return start.metadata_log_dir
     known = next((one.meta for one in dirs if one.meta is not None and one.meta.version), None)
     if known is None or start.metadata_log_dir is None:
@@ -417,7 +417,7 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | 
 
 
 def _directory_id(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None:
-    found = (one.meta for one in dirs if one.path == start.metadata_log_dir)
+    found = (log_dir.meta for log_dir in dirs if log_dir.path == start.metadata_log_dir)
     meta = next(found, None)
     return None if meta is None else meta.directory_id
 
@@ -464,7 +464,7 @@ def _image_of_new_log(
         return Image()
     if config.metadata_log_dir is None:
         return None
-    is_here = any(one.path == config.metadata_log_dir and one.error is None for one in dirs)
+    is_here = any(log_dir.path == config.metadata_log_dir and log_dir.error is None for log_dir in dirs)
     return Image() if is_here and config.quorum.static_voters == (node_id,) else None
 
 
@@ -523,8 +523,8 @@ def plans_at_rest(
 def begun_empty(plans: Iterable[StartPlan], selection: Selection) -> frozenset[str]:
     """Return the topics of selected replicas that begin empty: no directory is theirs."""
     return frozenset(
-        one.topic
+        replica.topic
         for plan in plans
-        for one in (plan.fates.empty if plan.fates is not None else ())
-        if selection.wants(PartitionDir(one.topic, one.partition, NORMAL, None))
+        for replica in (plan.fates.empty if plan.fates is not None else ())
+        if selection.wants(PartitionDir(replica.topic, replica.partition, NORMAL, None))
     )

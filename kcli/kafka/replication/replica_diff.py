@@ -176,7 +176,7 @@ def compare_logs(
 
 def lacks_batches(ranges: Iterable[ReplicaRange]) -> bool:
     """Whether one log lacks batches that the other holds, so that ranges are to be `settled`."""
-    return any(one.reason in _LACKING for one in ranges)
+    return any(part.reason in _LACKING for part in ranges)
 
 
 def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> list[ReplicaRange]:
@@ -186,24 +186,24 @@ def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> lis
     compaction: a batch with fewer records, or a hole within a segment that is not the only one.
     """
     if is_compacted is None:
-        reasons = [one.reason for one in ranges if one.reason in _LACKING]
-        is_compacted = any(one.verdict == COMPACTED for one in ranges) or (
+        reasons = [part.reason for part in ranges if part.reason in _LACKING]
+        is_compacted = any(part.verdict == COMPACTED for part in ranges) or (
             HOLE in reasons and len(reasons) > 1
         )
     changes: dict[str, Any] = {"verdict": COMPACTED, "reason": None} if is_compacted else {"reason": MISSING}
-    return neighbours_joined(one._replace(**changes) if one.reason in _LACKING else one for one in ranges)
+    return neighbours_joined(part._replace(**changes) if part.reason in _LACKING else part for part in ranges)
 
 
 def neighbours_joined(differences: Iterable[ReplicaRange]) -> list[ReplicaRange]:
     """Return ranges in the order of offsets, neighbours of one verdict as one."""
     ranges: list[ReplicaRange] = []
-    for one in differences:
-        _add(ranges, one)
+    for difference in differences:
+        _add(ranges, difference)
     return ranges
 
 
 def _add(ranges: list[ReplicaRange], added: ReplicaRange) -> None:
-    verdicts = [one.verdict for one in ranges[-2:]]
+    verdicts = [part.verdict for part in ranges[-2:]]
     if verdicts == [COMPACTED, EQUAL] and added.verdict == COMPACTED and not ranges[-1].other_epochs:
         last = ranges.pop()
         ranges[-1] = _joined(_joined(ranges[-1], last), added)

@@ -56,7 +56,7 @@ def lost_end(loaded: LoadedLog) -> LostEnd | None:
         return LostEnd(segment.log_path or loaded.path, position, words, end, known_end, is_all)
     if known_end <= end:
         return None
-    path = next((one.log_path for one in loaded.segments if one.log_path), None)
+    path = next((segment.log_path for segment in loaded.segments if segment.log_path), None)
     words = EMPTY_FILE if is_all else "the last batches are gone"
     return LostEnd(path or loaded.path, None, words if path else "no .log file", end, known_end, is_all)
 

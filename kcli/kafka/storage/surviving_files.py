@@ -132,7 +132,7 @@ def without_log(
     for base, paths in of_base.items():
         path = paths[0]
         log = os.path.join(partition.path, f"{file_prefix(base)}.log")
-        is_replaced = any(os.path.lexists(one + DELETED) for one in paths)
+        is_replaced = any(os.path.lexists(path + DELETED) for path in paths)
         if not os.path.lexists(path) or (os.path.lexists(log + DELETED) and not is_replaced):
             continue
         log_name = os.path.basename(log)

@@ -130,7 +130,7 @@ def _topic_names(rows: Sequence[DumpRecordRow]) -> dict[str, str]:
 
         for log_dir in {os.path.dirname(path) for path, _ in of_topics}:
             if isinstance(metadata := metadata_in(log_dir), Metadata):
-                names |= {one.topic_id: one.name for one in metadata.image.removed}
+                names |= {topic.topic_id: topic.name for topic in metadata.image.removed}
                 names |= {topic_id: topic.name for topic_id, topic in metadata.image.topics.items()}
     return names
 

@@ -297,7 +297,7 @@ def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[Render
     replicas |= {one for row in about for side in (row.before, row.after) for one in side.get("isr", ())}
     first = next((row.before for row in about if row.before.get("isr")), {})
     leader, isr = first.get("leader"), first.get("isr", [])
-    drawn: dict[int, list[str]] = {one: [] for one in sorted(replicas)}
+    drawn: dict[int, list[str]] = {replica: [] for replica in sorted(replicas)}
     for row in about:
         if row.kind == "broker":
             node = int(row.name.rpartition(" ")[2])

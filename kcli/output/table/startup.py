@@ -96,9 +96,9 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
 
 def _reached(broker: StartupBrokerRow) -> Iterator[StartedLogDir]:
     """Yield the log dirs of a broker: one that does not start reaches none."""
-    for one in broker.log_dirs:
-        is_reached = broker.outcome not in {FAILS, WAITS} or _is_offline(one)
-        yield one if is_reached else one._replace(outcome=NOT_REACHED)
+    for log_dir in broker.log_dirs:
+        is_reached = broker.outcome not in {FAILS, WAITS} or _is_offline(log_dir)
+        yield log_dir if is_reached else log_dir._replace(outcome=NOT_REACHED)
 
 
 def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
@@ -178,7 +178,7 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     if row.seconds >= 1:
         time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
     read = f"{size(row.bytes_read)} of logs to read, {time}; {size(row.bytes_needed)} of disk must be free"
-    mine = {one.dir for one in row.log_dirs}
+    mine = {log_dir.dir for log_dir in row.log_dirs}
     left = [one for one in replicas if _is_left(one) and os.path.dirname(str(one.where.dir)) in mine]
     counts = Counter(row.partitions_by_outcome)
     counts["stray"] -= len(left)
@@ -198,7 +198,7 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     ]
     what = ", ".join(news) or (read if not asks else "")
     if not cause:
-        cause = [*_reasons([one for one in replicas if one.where.broker_id == row.broker_id])]
+        cause = [*_reasons([replica for replica in replicas if replica.where.broker_id == row.broker_id])]
     first = f"{name} would start {release}{without}{asks}"
     lines = [
         f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.",

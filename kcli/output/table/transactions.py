@@ -27,7 +27,7 @@ def _producer(row: ProducerRow | TransactionRow | OpenTransactionRow) -> str:
 
 def _producers_verdict(findings: Sequence[Finding], rows: Sequence[ProducerRow]) -> str:
     """Count each partition once: by the copy that a finding names where several are here."""
-    counting = {one.dir or "" for one in findings if one.code == COPY_THAT_COUNTS}
+    counting = {finding.dir or "" for finding in findings if finding.code == COPY_THAT_COUNTS}
     copied = {os.path.basename(directory) for directory in counting}
     rows = [row for row in rows if row.where.dir in counting or name_of(row.where) not in copied]
     held = sum(row.current_txn_start_offset is not None for row in rows)

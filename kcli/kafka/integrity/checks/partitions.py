@@ -180,12 +180,12 @@ class PartitionJudge:
             yield from findings
             return
         paths = set()
-        for one in findings:
-            if one.severity == "info" or one.code == "LOG-008":
-                yield one
-            elif one.path not in paths:
-                paths.add(one.path)
-                yield one._replace(code="IDX-010", message=f"{one.code}: {one.message}", more=0)
+        for finding in findings:
+            if finding.severity == "info" or finding.code == "LOG-008":
+                yield finding
+            elif finding.path not in paths:
+                paths.add(finding.path)
+                yield finding._replace(code="IDX-010", message=f"{finding.code}: {finding.message}", more=0)
 
     def _between(self, before: SegmentFacts, facts: SegmentFacts) -> Iterator[Finding]:
         """Yield that offsets are missing between two segments of a log that was not cleaned, or overlap.
@@ -310,14 +310,14 @@ def needs_start(
     What recovery makes of messages of magic 0 and 1 only a start shows: of wrappers, of offsets out of range;
     and whether indexes fit that are there, or that it writes (also of a segment that lacks one).
     """
-    if is_damaged or any(settings.may_fill_index(one.size) for one in segments):
+    if is_damaged or any(settings.may_fill_index(segment.size) for segment in segments):
         return True
     if segments and _has_long_index(segments[-1].target, settings):
         return True
     if given.clean or not segments:
         return False
     log_end = log_end_of(segments, given)
-    following = (*(one.base for one in segments[1:]), None)
+    following = (*(segment.base for segment in segments[1:]), None)
     return any(
         (one.is_cut or one.has_messages) and given.recovers(after)
         for one, after in zip(segments, following, strict=True)
