@@ -11,7 +11,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
@@ -126,15 +126,8 @@ def duration(milliseconds: int) -> str:
         return f"{milliseconds} ms"
     if milliseconds < MINUTE:
         return f"{milliseconds / SECOND:.1f} s"
-    large, first, small, second = (
-        (MINUTE, "min", SECOND, "s")
-        if milliseconds < HOUR
-        else (HOUR, "h", MINUTE, "min")
-        if milliseconds < DAY
-        else (DAY, "d", HOUR, "h")
-        if milliseconds < ONE_YEAR
-        else (ONE_YEAR, "y", DAY, "d")
-    )
+    units = ((ONE_YEAR, "y"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
+    (large, first), (small, second) = next(pair for pair in pairwise(units) if milliseconds >= pair[0][0])
     rest = milliseconds % large // small
     return f"{milliseconds // large} {first}" + (f" {rest} {second}" if rest else "")
 

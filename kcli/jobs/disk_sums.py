@@ -73,8 +73,8 @@ def _with_file(row: DiskSumRow, partition: Partition, file: FileName, status: os
         return row._replace(
             segments=row.segments + 1,
             log_bytes=row.log_bytes + status.st_size,
-            oldest_timestamp=_least(row.oldest_timestamp, oldest),
-            newest_timestamp=_most(row.newest_timestamp, newest),
+            oldest_timestamp=min(_known(row.oldest_timestamp, oldest), default=None),
+            newest_timestamp=max(_known(row.newest_timestamp, newest), default=None),
         )
     if file.kind in INDEXES:
         entries_bytes = _entries_bytes(path, file.kind, status.st_size)
@@ -105,12 +105,8 @@ def _times(base_offset: int, path: str, *, is_last: bool) -> tuple[int | None, i
     return None if oldest < 0 else oldest, newest
 
 
-def _least(one: int | None, other: int | None) -> int | None:
-    return min((each for each in (one, other) if each is not None), default=None)
-
-
-def _most(one: int | None, other: int | None) -> int | None:
-    return max((each for each in (one, other) if each is not None), default=None)
+def _known(*times: int | None) -> list[int]:
+    return [time for time in times if time is not None]
 
 
 @dataclass(slots=True)
@@ -149,9 +145,8 @@ def _with_cache(row: DiskSumRow, log_dir: str | None) -> DiskSumRow:
 
 
 def _added(one: DiskSumRow, other: DiskSumRow) -> DiskSumRow:
-    sums = {name: getattr(one, name) + getattr(other, name) for name in SUMMED}
     return one._replace(
-        **sums,
-        oldest_timestamp=_least(one.oldest_timestamp, other.oldest_timestamp),
-        newest_timestamp=_most(one.newest_timestamp, other.newest_timestamp),
+        **{name: getattr(one, name) + getattr(other, name) for name in SUMMED},
+        oldest_timestamp=min(_known(one.oldest_timestamp, other.oldest_timestamp), default=None),
+        newest_timestamp=max(_known(one.newest_timestamp, other.newest_timestamp), default=None),
     )

@@ -15,10 +15,6 @@ from kcli.rows.replicas import has_other_epochs
 NO_LEADER = -1
 
 
-def _loses_committed(row: Any) -> bool:
-    return bool(row.would_be_elected is not False and row.committed_records_lost)
-
-
 def loses_records(row: Any) -> bool:
     """Whether a truncation removes records that are nowhere else, and were not deleted before."""
     removed = row.first_removed_offset
@@ -36,7 +32,7 @@ BAD_NEWS: dict[str, Callable[[Any], bool]] = {
     "startup_broker": lambda row: row.outcome != "starts",
     "truncation": lambda row: loses_records(row) or row.outcome in {"failed", "stuck"},
     "failover": _lacks_leader,
-    "election": _loses_committed,
+    "election": lambda row: bool(row.would_be_elected is not False and row.committed_records_lost),
     "epoch_diff": lambda row: row.divergence_offset is not None,
     "replica_range": lambda row: row.verdict == "differs" or has_other_epochs(row),
     "metadata_difference": lambda _: True,

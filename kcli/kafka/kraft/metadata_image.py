@@ -192,12 +192,8 @@ def _register(image: Image, _: int, fields: Fields) -> None:
         fields["incarnationId"],
         fields["rack"],
         tuple(fields["endPoints"]),
-        _texts(fields.get("cordonedLogDirs")),
+        None if (cordoned := fields.get("cordonedLogDirs")) is None else tuple(cordoned),
     )
-
-
-def _texts(given: list[str] | None) -> tuple[str, ...] | None:
-    return None if given is None else tuple(given)
 
 
 def _registered(broker: str, epoch: str, change: Callable[[Broker, Fields], Broker | None]) -> Replay:

@@ -107,11 +107,6 @@ class Until(NamedTuple):
     offset: int = INT64
     timestamp: int = INT64
 
-    @property
-    def is_timed(self) -> bool:
-        """Whether a time bounds it."""
-        return self.timestamp < INT64
-
     def is_past(self, offset: int, timestamp: int = 0) -> bool:
         """Whether a record comes later."""
         return offset > self.offset or timestamp > self.timestamp

@@ -41,7 +41,8 @@ def _draw_reasons(rows: Sequence[Any], screen: Screen) -> Iterator[RenderableTyp
             yield sentences(screen, f"{name_of(row.where)}: {readable(row.reason)}", indent="  ")
 
 
-def _total(rows: Sequence[Any]) -> str:
+def count_found(rows: Sequence[Any]) -> str:
+    """Return in how many partitions something is found."""
     return f"Found in {number(sum(row.found for row in rows))} of {counted(len(rows), 'partition')}."
 
 
@@ -56,7 +57,7 @@ OFFSET_VIEW = TableView(
     ),
     shared=(SharedColumn("OFFSET", lambda row: row.offset, "offset {}", kind=NUMBER),),
     below=_draw_reasons,
-    closing=_total,
+    closing=count_found,
 )
 TIMESTAMPS = TableView(
     columns=(
@@ -69,7 +70,7 @@ TIMESTAMPS = TableView(
     ),
     shared=(SharedColumn("ASKED FOR", _asked),),
     below=_draw_reasons,
-    closing=_total,
+    closing=count_found,
 )
 PARTITIONS_FOR = TableView(
     columns=(

@@ -28,6 +28,7 @@ from kcli.output.table.columns import (
     span,
 )
 from kcli.output.table.fitted_table import StyledLines, sentences
+from kcli.output.table.lookup import count_found
 from kcli.output.table.retention import assumptions
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table
@@ -441,9 +442,7 @@ LOOKUPS = TableView(
     ),
     shared=(SharedColumn("ASKED FOR", _asked),),
     below=partial(_draw_steps, "tries"),
-    closing=lambda rows: (
-        f"Found in {number(sum(row.found for row in rows))} of {counted(len(rows), 'partition')}."
-    ),
+    closing=count_found,
 )
 
 
