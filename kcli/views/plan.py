@@ -184,14 +184,10 @@ def _check(_query: ViewQuery, file_set: Found, _columns: Collection[str]) -> Vie
     return ViewCommand(
         check.CheckLog(CHECKED, request=request, query=query),
         check.CHECK_ACCEPTS,
-        partial(_check_expand, plans=plans),
+        lambda inputs: check.expand(broker_expand(inputs, plans, inputs.selection) if plans else inputs),
         lambda units, _: group_directories(units),
         partial(_check_reduce, plans=plans, query=query),
     )
-
-
-def _check_expand(file_set: Found, plans: Sequence[StartPlan]) -> Found:
-    return check.expand(broker_expand(file_set, plans, file_set.selection) if plans else file_set)
 
 
 def _check_reduce(file_set: Found, plans: Sequence[StartPlan], query: RetentionQuery) -> Reduce:

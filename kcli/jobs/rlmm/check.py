@@ -173,7 +173,9 @@ class EventChecks:
         if segments and self._numbers:
             self._report_misplaced(partition, segments[0])
         for key, count in partition.store.remnants.items():
-            self._of(partition, key).add("RLMM-020", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
+            self._of(partition, key).add(
+                "RLMM-020", f"DELETE_PARTITION_FINISHED, and {_segments(count)} left"
+            )
         for segment_id in self._deleted:
             key = self._seen[segment_id]
             left = partition.store.caches.get(key)
@@ -275,7 +277,7 @@ class EventChecks:
         _check_histories(checked, cache)
         marked = partition.store.deletions.get(key)
         if cache.segments and marked is not None:
-            checked.add("RLMM-020", f"{state_name(marked)}, and {_left(len(cache.segments))}")
+            checked.add("RLMM-020", f"{state_name(marked)}, and {_segments(len(cache.segments))} left")
         worst = next((each for each in ("error", "warning", "info") if checked.counted[each]), "info")
         if partition.is_stopped:
             worst = "error"
@@ -334,8 +336,8 @@ def _directories_of(segments: tuple[Target, ...]) -> tuple[Target, ...]:
     return tuple(metadata_targets(paths).targets)
 
 
-def _left(segments: int) -> str:
-    return "1 segment left" if segments == 1 else f"{segments} segments left"
+def _segments(count: int) -> str:
+    return "1 segment" if count == 1 else f"{count} segments"
 
 
 def _check_histories(checked: CheckedPartition, cache: RemoteCache) -> None:
@@ -452,8 +454,8 @@ class StorageReducer:
         if listed > MOST_FINDINGS:
             yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
         for why, count in sorted(unjudged.items()):
-            segments = "1 segment" if count == 1 else f"{count} segments"
-            yield Finding("RLMM-025", f"{segments} in remote storage: {why}", path=self.storage.paths[0])
+            message = f"{_segments(count)} in remote storage: {why}"
+            yield Finding("RLMM-025", message, path=self.storage.paths[0])
 
     def _is_selected(self, owner: UserPartition | None) -> bool:
         if not self.selection.names:

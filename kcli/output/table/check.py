@@ -231,10 +231,6 @@ def _grown(row: RunDiffRow) -> int | None:
     return row.log_bytes_after - row.log_bytes_before
 
 
-def _diff_severity(row: RunDiffRow) -> str | None:
-    return "error" if row.verdict in ERRORS else "warning" if row.verdict in WARNINGS else None
-
-
 def _diff_verdict(rows: Sequence[RunDiffRow]) -> str:
     verdicts = Counter(row.verdict for row in rows)
     return f"{counted(len(rows), 'partition')}: {tally({name: verdicts[name] for name in VERDICTS})}."
@@ -252,7 +248,7 @@ DIFFERENCES = TableView(
         ShownColumn("NEW", lambda row: joined(row.findings_new), least=12),
     ),
     verdict=_diff_verdict,
-    severity=_diff_severity,
+    severity=lambda row: "error" if row.verdict in ERRORS else "warning" if row.verdict in WARNINGS else None,
 )
 
 

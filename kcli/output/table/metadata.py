@@ -24,7 +24,7 @@ from kcli.output.table.columns import (
 from kcli.output.table.fitted_table import StyledLines, sentences, table
 from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import TableInput, TableView
-from kcli.output.units import counted, joined, moment, number
+from kcli.output.units import counted, joined, moment, number, tally
 from kcli.rows.metadata import (
     MetadataChangeRow,
     MetadataCommandRow,
@@ -126,12 +126,8 @@ SUMMARY_TABLE = TableView(
 def _partitions_verdict(rows: Sequence[MetadataPartitionRow]) -> str:
     without = sum(row.leader == NONE for row in rows)
     behind = sum(len(row.isr) < len(row.replicas) for row in rows)
-    words = (
-        counted(len(rows), "partition"),
-        f"{number(without)} without a leader" if without else "",
-        f"{number(behind)} with replicas out of the ISR" if behind else "",
-    )
-    return f"{joined(words)}."
+    trouble = tally({"without a leader": without, "with replicas out of the ISR": behind})
+    return f"{joined((counted(len(rows), 'partition'), trouble))}."
 
 
 def _partition_severity(row: MetadataPartitionRow) -> str | None:
