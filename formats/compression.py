@@ -123,11 +123,11 @@ def xxhash32(data: Buffer, seed: int = 0) -> int:
             d = ((d << 13 | d >> 19) * p1) & mask
         value = sum((v << r & mask) | v >> (32 - r) for v, r in ((a, 1), (b, 7), (c, 12), (d, 18))) & mask
     value = (value + size) & mask
-    words = size - size % 4
-    for at in range(whole, words, 4):
+    aligned_size = size - size % 4
+    for at in range(whole, aligned_size, 4):
         value = (value + _UINT32_LE.unpack_from(data, at)[0] * p3) & mask
         value = (((value << 17 & mask) | value >> 15) * p4) & mask
-    for byte in data[words:]:
+    for byte in data[aligned_size:]:
         value = (value + byte * p5) & mask
         value = (((value << 11 & mask) | value >> 21) * p1) & mask
     value = ((value ^ value >> 15) * p2) & mask

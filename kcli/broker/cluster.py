@@ -191,8 +191,8 @@ class Cluster:
         }
 
     def _is_hopeless(self) -> bool:
-        words = ("authentication", "ssl handshake", "brokers are down", "resolve")
-        return any(word in error.lower() for error in self._errors for word in words)
+        causes = ("authentication", "ssl handshake", "brokers are down", "resolve")
+        return any(word in error.lower() for error in self._errors for word in causes)
 
     def _listed(
         self, partitions: Iterable[TopicPartition], spec: Any

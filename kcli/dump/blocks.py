@@ -360,8 +360,8 @@ def _read(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[AnyRe
     """Yield the records of a batch after the first `cursor`, and each problem after its record."""
     position, first = int(window.positions[0]), int(window.fields["base_offset"][0])
 
-    def problem(offset: int, words: str, code: str = "DUMP-002") -> Problem:
-        return Problem(code, position, f"offset {offset}: {words}")
+    def problem(offset: int, message: str, code: str = "DUMP-002") -> Problem:
+        return Problem(code, position, f"offset {offset}: {message}")
 
     try:
         if not is_legacy(window.fields["magic"][0]):

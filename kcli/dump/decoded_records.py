@@ -146,8 +146,8 @@ class _Errors(list[str]):
 
     damaged = False
 
-    def damage(self, words: str) -> None:
-        self.append(words)
+    def damage(self, message: str) -> None:
+        self.append(message)
         self.damaged = True
 
     def add(self, error: FormatError) -> None:
@@ -179,18 +179,18 @@ class _Errors(list[str]):
 
 
 def _not_shown(message: Message) -> list[str]:
-    words = [f"bytes after {message.name}: {len(message.rest)}"] if message.rest else []
+    parts = [f"bytes after {message.name}: {len(message.rest)}"] if message.rest else []
     if message.unknown_tags:
         tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_DECODERS])
         more = len(message.unknown_tags) - TAGS_DECODERS
-        words.append(f"unknown tagged fields: {tags}" + (f" and {more} more" if more > 0 else ""))
+        parts.append(f"unknown tagged fields: {tags}" + (f" and {more} more" if more > 0 else ""))
     if message.replaced:
         tag = message.replaced[0]
-        words.append(
+        parts.append(
             f"tagged fields that come again, of which the last is shown: {tag.struct} {tag.tag}, "
             f"{len(message.replaced)} in all"
         )
-    return words
+    return parts
 
 
 def elements_for(max_batch_bytes: int) -> int:
@@ -287,8 +287,8 @@ class Contents:
         elif self.topic == REMOTE_LOG_METADATA and field == "value":
             message = decode_remote(data, spans=spans)
         if isinstance(message, Unknown):
-            words = "of a type or version that is not declared"
-            spans.append(FieldSpan(f"type {message.api_key}", field, 0, len(data), data, words))
+            why = "of a type or version that is not declared"
+            spans.append(FieldSpan(f"type {message.api_key}", field, 0, len(data), data, why))
         return message is not None
 
     def _with_one_frame(self, spans: list[FieldSpan], data: bytes) -> list[FieldSpan]:

@@ -287,8 +287,8 @@ def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:
 
 
 def _too_large(window: Window, size: int) -> Block:
-    words = f"offset {window.fields['base_offset'][0]}: a batch of {size} bytes{RAISES_THE_BOUND}"
-    problem = Problem("DUMP-002", int(window.positions[0]), words)
+    message = f"offset {window.fields['base_offset'][0]}: a batch of {size} bytes{RAISES_THE_BOUND}"
+    problem = Problem("DUMP-002", int(window.positions[0]), message)
     return block_of(window)._replace(records=columns_of([], window.fields, 0, ends=True), problems=(problem,))
 
 

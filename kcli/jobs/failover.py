@@ -70,10 +70,10 @@ def expand(file_set: Found) -> Found:
 
 def _without_metadata_log(log_dir: str) -> FileError:
     facts = directory_facts(log_dir)
-    words = f"no {METADATA_DIRECTORY} is here: name the log dir of metadata.log.dir, or a controller's"
+    message = f"no {METADATA_DIRECTORY} is here: name the log dir of metadata.log.dir, or a controller's"
     if facts.broker_id is not None and not facts.is_kraft:
-        words = "its broker uses ZooKeeper, which keeps topics, leaders and ISRs: no file here has them"
-    return FileError(shown(log_dir), "no-metadata-log", words)
+        message = "its broker uses ZooKeeper, which keeps topics, leaders and ISRs: no file here has them"
+    return FileError(shown(log_dir), "no-metadata-log", message)
 
 
 def _is_metadata(target: Target) -> bool:

@@ -117,8 +117,8 @@ def _config(_: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterat
     if len(unfit) < len(kept):
         yield _alter(entity, {setting: kept[setting] for setting in kept if setting not in unfit})
     for setting in sorted(unfit):
-        words = "kafka-configs.sh takes no bracket and no line break in a value: use --add-config-file"
-        yield f"# {_comment(resource_name(key))}: {_comment(setting)}: {words}"
+        problem = "kafka-configs.sh takes no bracket and no line break in a value: use --add-config-file"
+        yield f"# {_comment(resource_name(key))}: {_comment(setting)}: {problem}"
     for setting in sorted(facts):
         if is_secret(key[0], setting) and not query.secrets:
             yield f"# {_comment(resource_name(key))}: {_comment(setting)} is secret: use --secrets"

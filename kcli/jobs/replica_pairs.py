@@ -98,5 +98,5 @@ def start_finding(
     if count:
         first, start = follower.log_start_offset, leader.log_start_offset
         deleted = f"as its follower this replica drops offsets {first}..{first + count - 1}"
-        words = f"the log of {name} begins at offset {start}: {deleted}"
-        yield Finding("REPL-006", words, dir=partition.shown, expected=first, found=start)
+        message = f"the log of {name} begins at offset {start}: {deleted}"
+        yield Finding("REPL-006", message, dir=partition.shown, expected=first, found=start)

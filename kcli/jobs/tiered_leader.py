@@ -351,11 +351,11 @@ def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = Tr
         message = f"{_partition_words(partition, number, events, size)} cannot be read: {error}"
         raise FileError(partition.path, error.code, message)
     if not caches and is_needed and not copies:
-        words = _partition_words(partition, number, events, size)
+        lacking = _partition_words(partition, number, events, size)
         facts, path = partition.directory, partition.path
         if facts.broker_id is not None and not facts.is_kraft:  # the same of each partition there
-            path, words = partition.target.log_dir or path, WITH_ZOOKEEPER
-        raise FileError(path, NOT_HERE, f"{words} {NAME_IT}, or --remote-metadata")
+            path, lacking = partition.target.log_dir or path, WITH_ZOOKEEPER
+        raise FileError(path, NOT_HERE, f"{lacking} {NAME_IT}, or --remote-metadata")
     return caches[0][1] if caches else RemoteCache()
 
 

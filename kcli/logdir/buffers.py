@@ -114,8 +114,8 @@ def irregular(path: str) -> str | None:
     except OSError as error:
         if not os.path.islink(path):
             return None
-        words = LOOP if error.errno == errno.ELOOP else "a symbolic link that leads nowhere"
-        return NOT_REGULAR.format(words)
+        noun = LOOP if error.errno == errno.ELOOP else "a symbolic link that leads nowhere"
+        return NOT_REGULAR.format(noun)
     return None if stat.S_ISREG(mode) else _not_regular(mode)
 
 

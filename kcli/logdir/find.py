@@ -171,8 +171,8 @@ def _argument(path: str, selection: Selection, file_set: Found) -> None:
     try:
         mode = os.stat(path).st_mode
     except ValueError as error:
-        words = "a path holds no NUL; a list of paths that end in NUL is read with -0"
-        raise FileError(path, "not-found", words) from error
+        message = "a path holds no NUL; a list of paths that end in NUL is read with -0"
+        raise FileError(path, "not-found", message) from error
     except OSError as error:
         raise file_error(path, error) from error
     if not stat.S_ISDIR(mode):

@@ -46,9 +46,9 @@ def _write_case(row: CheckRow, findings: Sequence[Finding], out: TextOut) -> Non
     out.write(f'    <testcase classname="{kind}" name={_quoted(row.where.dir)}>\n')
     lines = "\n".join(map(finding_line, findings))
     if row.result in FAILED:
-        words = f"{row.errors} errors, {row.warnings} warnings"
+        counts = f"{row.errors} errors, {row.warnings} warnings"
         out.write(
-            f"      <failure type={_quoted(row.result)} message={_quoted(words)}>{_text(lines)}</failure>\n"
+            f"      <failure type={_quoted(row.result)} message={_quoted(counts)}>{_text(lines)}</failure>\n"
         )
     elif lines:
         out.write(f"      <system-out>{_text(lines)}</system-out>\n")

@@ -219,8 +219,8 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
                 f"{command} has rows of several types here: use --only with one of {', '.join(names)}, or "
                 f"{'--out FILE.ndjson' if options.to_file else '-o ndjson'}, for output as {options.output}"
             )
-    words = () if options.sort is None else map(str.strip, options.sort.split(","))
-    order = [(_known(word.removeprefix("-"), types, "--sort", command), word[:1] == "-") for word in words]
+    keys = () if options.sort is None else map(str.strip, options.sort.split(","))
+    order = [(_known(word.removeprefix("-"), types, "--sort", command), word[:1] == "-") for word in keys]
     condition = None if options.where is None else _condition(options.where, types, command)
     return View(
         command=command,

@@ -282,8 +282,8 @@ class ViewTable(dataset.Dataset):  # type: ignore[misc]  # pyarrow has no types
     def __init__(self, source: Source, view: str, options: Mapping[str, str]) -> None:
         self._source = source
         # what the paths lead to is known: the path is only for the form
-        words = {"view": view, "path": os.sep, "leftovers": str(source.leftovers).lower(), **options}
-        self._query = query(words)
+        values = {"view": view, "path": os.sep, "leftovers": str(source.leftovers).lower(), **options}
+        self._query = query(values)
         if view in OF_USERS:
             self._query = replace(self._query, selection=source.users)
         self._schema = view_schema(view)
@@ -308,10 +308,10 @@ class Scan:
         self._query = query
         self._names = schema.names if columns is None else columns
         self._condition = condition
-        words = set(re.findall(r"\w+", str(condition)))  # a word too many costs a column, and no row
-        self._chooses = not words.isdisjoint(DIRECTORY_COLUMNS.names)
+        names = set(re.findall(r"\w+", str(condition)))  # a word too many costs a column, and no row
+        self._chooses = not names.isdisjoint(DIRECTORY_COLUMNS.names)
         self._read = pa.schema(
-            [field for field in schema if field.name in self._names or field.name in words]
+            [field for field in schema if field.name in self._names or field.name in names]
         )
         self.projected_schema = pa.schema([schema.field(name) for name in self._names])
 

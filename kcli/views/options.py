@@ -96,23 +96,23 @@ def query(options: Mapping[str, str]) -> ViewQuery:
         if name in {*OF_PARTITIONS, *OF_BATCHES} and name not in macro_options(view):
             raise WordError(f"option {name}: it is not for the view {view}; compare columns in the query")
 
-    words = {name: [word.strip() for word in value.split(",")] for name, value in options.items()}
+    values = {name: [word.strip() for word in value.split(",")] for name, value in options.items()}
     leftovers = _one_of("leftovers", options.get("leftovers", "false").lower(), ("true", "false")) == "true"
-    if not all(words.get("topic", ())):
+    if not all(values.get("topic", ())):
         raise WordError("option topic: an empty name; leave it out for all topics")
 
     def number(name: str) -> int | None:
         return integer(options[name], f"option {name}", 1, INT32) if name in options else None
 
     def numbers(name: str, highest: int) -> frozenset[int]:
-        return frozenset(parse_integers(f"option {name}", words.get(name, []), -1, highest))
+        return frozenset(parse_integers(f"option {name}", values.get(name, []), -1, highest))
 
     return ViewQuery(
         view=view,
         paths=_paths(options),
         selection=Selection(
-            topics=tuple(words.get("topic", ())),
-            partitions=parse_partitions(words.get("partition", [])),
+            topics=tuple(values.get("topic", ())),
+            partitions=parse_partitions(values.get("partition", [])),
             include_leftovers=leftovers,
         ),
         filter=RecordFilter(
@@ -153,11 +153,11 @@ def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
     return paths
 
 
-def _listed(words: str) -> list[str]:
+def _listed(text: str) -> list[str]:
     try:
-        paths = json.loads(words)
+        paths = json.loads(text)
     except ValueError:
-        return words.split(",")
+        return text.split(",")
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         raise WordError("option paths: a JSON list of texts, or texts with commas between them")
     return paths

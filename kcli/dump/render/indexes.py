@@ -257,8 +257,8 @@ def read_index(
         if isinstance(index, TxnIndexFile):
             for number, entry in enumerate(block.entries, block.slot):
                 if entry.version != TXN_VERSION:
-                    words = f"entry {number} has version {entry.version}"
-                    findings.add("DUMP-006", number * index.entry_size, words)
+                    message = f"entry {number} has version {entry.version}"
+                    findings.add("DUMP-006", number * index.entry_size, message)
         elif check_order:
             before, zeros = _check_order(index, block, before, zeros, findings)
         yield block
@@ -337,12 +337,12 @@ class LogOfIndex:
                 continue
             else:
                 indexed = by_position(self.log, entry, self.options)
-            words = self._misfit(entry, indexed)
-            if words is not None and self._finder is None:
+            misfit = self._misfit(entry, indexed)
+            if misfit is not None and self._finder is None:
                 # the tool stops at the bound on a batch: that the entry leads to a larger one is no misfit
-                words = self._misfit(entry, by_position(self.log, entry, unbounded))
-            if words is not None:
-                self.findings.add("DUMP-004", slot * self.index.entry_size, words)
+                misfit = self._misfit(entry, by_position(self.log, entry, unbounded))
+            if misfit is not None:
+                self.findings.add("DUMP-004", slot * self.index.entry_size, misfit)
             by_slot[slot] = indexed
         return by_slot
 
@@ -509,13 +509,13 @@ def _end_for_the_tool(index: AnyIndexFile, block: IndexBlock) -> int:
 
 def _lines(log: LogOfIndex, block: IndexBlock, options: DumpOptions) -> Scanned:
     """Yield the lines of a block's entries, and its problems: with a limit each before its own line."""
-    index, words = log.index, _LINES[type(log.index)]
+    index, text_of = log.index, _LINES[type(log.index)]
     shows = isinstance(index, TxnIndexFile) or not options.verify_index_only
     problems = _problems(log, block)
     if options.limit is None:
         yield from (problem for _, problem in problems)
         if shows and block.entries:
-            yield TextBlock(("\n".join([*map(words, block.entries), ""]).encode(),))
+            yield TextBlock(("\n".join([*map(text_of, block.entries), ""]).encode(),))
         return
     of_slots: dict[int, list[IndexProblem]] = {}
     for slot, problem in problems:
@@ -523,7 +523,7 @@ def _lines(log: LogOfIndex, block: IndexBlock, options: DumpOptions) -> Scanned:
     for slot, entry in enumerate(block.entries, block.slot):
         yield from of_slots.get(slot, ())
         if shows:
-            yield line(words(entry))
+            yield line(text_of(entry))
 
 
 def _problems(log: LogOfIndex, block: IndexBlock) -> Iterator[tuple[int, IndexProblem]]:

@@ -129,10 +129,10 @@ class ByteRange(NamedTuple):
         if left > 0:
             yield self.not_shown(structure, field, len(self.data), left, f"{left} bytes more")
 
-    def not_shown(self, structure: str, field: str, start: int, size: int, words: str) -> DumpLayoutRow:
+    def not_shown(self, structure: str, field: str, start: int, size: int, meaning: str) -> DumpLayoutRow:
         """Return bytes that words alone tell of."""
         position = self.base + start
-        return DumpLayoutRow(self.source, structure, field, position, None, size, None, words, None)
+        return DumpLayoutRow(self.source, structure, field, position, None, size, None, meaning, None)
 
 
 def value_text(value: Any) -> str:
@@ -155,17 +155,17 @@ def _bytes_text(data: bytes) -> str:
 def attributes_text(attributes: int, magic: int) -> str:
     """Return the attributes of a batch, or of a message of magic 0 or 1: the number and its bits in words."""
     codec = attributes & COMPRESSION_CODEC_MASK
-    words = [COMPRESSION_NAMES.get(codec, f"codec {codec}")]
+    parts = [COMPRESSION_NAMES.get(codec, f"codec {codec}")]
     known = COMPRESSION_CODEC_MASK
     if magic:
-        words.append(TIMESTAMP_TYPES[bool(attributes & TIMESTAMP_TYPE_MASK)])
+        parts.append(TIMESTAMP_TYPES[bool(attributes & TIMESTAMP_TYPE_MASK)])
         known |= TIMESTAMP_TYPE_MASK
     for mask, word in FLAGS.items() if magic > 1 else ():
         known |= mask
-        words += [word] if attributes & mask else []
+        parts += [word] if attributes & mask else []
     unknown = attributes & (0xFFFF if magic > 1 else 0xFF) & ~known
-    words += [f"unknown bits 0x{unknown:x}"] if unknown else []
-    return f"{attributes} ({', '.join(words)})"
+    parts += [f"unknown bits 0x{unknown:x}"] if unknown else []
+    return f"{attributes} ({', '.join(parts)})"
 
 
 # Logs and KRaft snapshots
@@ -219,8 +219,8 @@ def _batch(log: Log, source: FromFile, item: VerifiedBatch, topic: str | None) -
             yield from _header(place._replace(data=log.file.read(position, size)))
             place = place._replace(base=position + size)
         yield from place.without_structure(structure, "not read", position + header.size - place.base)
-        words = f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}"
-        yield Problem("DUMP-002", position, words)
+        message = f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}"
+        yield Problem("DUMP-002", position, message)
     elif not is_legacy(header.magic):
         yield from _records_batch(ByteRange(source, raw, position), largest, topic, records=records)
     else:
@@ -310,8 +310,8 @@ def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Problem
             if record.key is None or record.value is None:
                 control_record(record.key, record.value)
         except FormatError as error:
-            words = f"batch at byte {position}: record {number}: {describe(error)}"
-            yield Problem("DUMP-002", position, words)
+            message = f"batch at byte {position}: record {number}: {describe(error)}"
+            yield Problem("DUMP-002", position, message)
 
 
 def _message(
@@ -526,7 +526,7 @@ def _field_lines(row: DumpLayoutRow) -> Iterator[str]:
     start, sign = (row.stream_position or 0, "+") if row.position is None else (row.position, "")
     data = row.bytes or b""
     says_more = row.value is not None and not (row.value.startswith("0x") and row.value[2:] == data.hex())
-    words = [word for word in (row.value if says_more else None, row.meaning) if word]
+    texts = [word for word in (row.value if says_more else None, row.meaning) if word]
     before, is_repeated = "", False
     for at in range(0, max(len(data), 1), BYTES_PER_LINE):
         chunk = ".." if row.bytes is None else data[at : at + BYTES_PER_LINE].hex(" ")
@@ -538,4 +538,4 @@ def _field_lines(row: DumpLayoutRow) -> Iterator[str]:
         before, is_repeated = chunk, False
         position, size, field = f"{sign}{start + at:0{POSITION_WIDTH}d}", row.size, one_line(row.field)
         columns = f"{position:>9}  {size:>6}  {field:<24}" if not at else f"{position:>9}{'':34}"
-        yield "  ".join([f"{columns}  {chunk:<47}", *map(one_line, () if at else words)]).rstrip()
+        yield "  ".join([f"{columns}  {chunk:<47}", *map(one_line, () if at else texts)]).rstrip()

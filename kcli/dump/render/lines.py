@@ -162,17 +162,17 @@ def packed(first: int, second: int) -> bytes:
     return array(PAIR_NUMBER, (first, second)).tobytes()
 
 
-def line(words: str, *, is_title: bool = False) -> TextBlock:
+def line(text: str, *, is_title: bool = False) -> TextBlock:
     """Return one line for stdout."""
-    return TextBlock((f"{words}\n".encode(),), is_title)
+    return TextBlock((f"{text}\n".encode(),), is_title)
 
 
 def contents(shown: Shown, prefix: str) -> Iterator[str]:
     """Yield the words of key and payload as they follow a record's line, or alone after the indent."""
-    for name, words in zip(Shown._fields, shown, strict=True):
-        if words is not None:
+    for name, text in zip(Shown._fields, shown, strict=True):
+        if text is not None:
             yield f"{prefix}{name}: "
-            yield words
+            yield text
             prefix = " "
 
 

@@ -270,8 +270,8 @@ def batch_lines(block: Block) -> Array:
     fields = (BATCH_LINE_FIELDS if block.is_v2 else LEGACY_LINE_FIELDS) | LINE_FIELDS
     made = batch_columns(block, fields.values())
     columns: list[TextColumn] = []
-    for words, name in fields.items():
-        columns += [words, (_optional_longs if name == "delete_horizon_ms" else _text)(made[name])]
+    for label, name in fields.items():
+        columns += [label, (_optional_longs if name == "delete_horizon_ms" else _text)(made[name])]
     return joined([*columns, "\n"], len(block.positions))
 
 

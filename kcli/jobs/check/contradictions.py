@@ -75,9 +75,9 @@ def _clusters(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
             continue
         first = seen.setdefault((os.path.dirname(os.path.realpath(state.path)), state.meta.node_id), state)
         if first.meta is not None and first.meta.cluster_id != state.meta.cluster_id:
-            words = f"cluster.id is {state.meta.cluster_id}, {shown(first.path)} has {first.meta.cluster_id}"
+            ids = f"cluster.id is {state.meta.cluster_id}, {shown(first.path)} has {first.meta.cluster_id}"
             path = shown(os.path.join(state.path, META_PROPERTIES_FILE))
-            yield Note(CLUSTERS, path, f"{words}: a broker {state.meta.node_id} of both does not start")
+            yield Note(CLUSTERS, path, f"{ids}: a broker {state.meta.node_id} of both does not start")
 
 
 def _quorum_states(targets: Iterable[Target]) -> Iterator[Note]:

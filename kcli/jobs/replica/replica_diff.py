@@ -154,8 +154,8 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[repl
     }
     widths = {side.log.width for side in known.values()}
     if len(widths) > 1:
-        words = " and ".join(map(str, sorted(widths)))
-        message = f"fingerprints of ranges of {words} offsets cannot be compared"
+        sizes = " and ".join(map(str, sorted(widths)))
+        message = f"fingerprints of ranges of {sizes} offsets cannot be compared"
         raise FileError(unit.targets[1].path, "corrupt", message)
     (width,) = widths
     sides: list[Fingerprinted] = []
@@ -255,9 +255,9 @@ def _differs(
     for part in ranges:
         if part.verdict == replica_diff.DIFFERS and part.reason == replica_diff.REPEATED:
             holder = here if part.here.batches else there
-            words = f"offsets {part.first_offset} to {part.last_offset} come again, or after higher ones"
+            text = f"offsets {part.first_offset} to {part.last_offset} come again, or after higher ones"
             yield Finding(
-                "REPL-001", f"{words}: kcli check shows where", dir=holder.dir, found=part.first_offset
+                "REPL-001", f"{text}: kcli check shows where", dir=holder.dir, found=part.first_offset
             )
             return
         if part.verdict == replica_diff.DIFFERS:

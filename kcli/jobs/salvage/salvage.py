@@ -154,8 +154,8 @@ def _lacks_snapshot(copy: PartitionCopy) -> Finding | None:
     start = min(copy.kept, default=0)
     if not lacks_snapshot(start, snapshots(os.listdir(copy.path), start)):
         return None
-    words = f"the log begins at offset {start}, and no snapshot reaches it: no node starts with the copy"
-    return Finding(RECORDS_LOST, words, dir=copy.partition.shown)
+    message = f"the log begins at offset {start}, and no snapshot reaches it: no node starts with the copy"
+    return Finding(RECORDS_LOST, message, dir=copy.partition.shown)
 
 
 def _size(copy: PartitionCopy, name: str) -> int:
@@ -184,8 +184,8 @@ def _copy_logs(copy: PartitionCopy, known: KnownSettings) -> None:
     targets = {base: entry_of(partition.target, os.path.basename(path), LOG) for base, path in paths.items()}
     losses = [loss._replace(code=RECORDS_LOST) for loss in orphans]
     if not (paths or orphans):
-        words = "there is no file of any segment: the copy is an empty log"
-        losses.append(Finding(MAY_BE_LOST, words, dir=partition.shown))
+        message = "there is no file of any segment: the copy is an empty log"
+        losses.append(Finding(MAY_BE_LOST, message, dir=partition.shown))
     policy = collect_findings(is_compacted(partition, known=known), losses)
     if partition.target.log_dir is None:
         policy = True  # it may be: nothing is said of missing offsets
@@ -320,8 +320,8 @@ def losses_of_log(
         end = log.base if before is None else _end_of(before)
         begin = int(log.kept["first"].min(initial=log.base))
         if begin > end:
-            words = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
-            yield collector.finding(code, None, words)
+            message = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
+            yield collector.finding(code, None, message)
         for hole in holes:
             collector.add(code, hole.position, hole.describe())
     yield from collector.take()
@@ -342,14 +342,14 @@ def _past_end(log: SelectedLog) -> Iterator[Finding]:
         is_past = index.offsets >= _end_of(log)
         if isinstance(index, OffsetIndexJudge):
             is_past &= index.others >= size
-            words, values = "entry {}: the log ends before byte {}", index.others
+            message, values = "entry {}: the log ends before byte {}", index.others
         else:
             is_past &= (index.others > largest) & (not log.is_damaged and log.end == size)
-            words, values = "entry {}: offset {} is past the segment", index.offsets
+            message, values = "entry {}: offset {} is past the segment", index.offsets
         at = np.flatnonzero(is_past)
         if len(at):
             slot, code = int(index.slots[at[0]]), RECORDS_LOST if index.is_whole else MAY_BE_LOST
-            finding = index.findings.finding(code, slot * index.size, words.format(slot, values[at[0]]))
+            finding = index.findings.finding(code, slot * index.size, message.format(slot, values[at[0]]))
             yield finding._replace(more=len(at) - 1)
 
 
@@ -366,13 +366,13 @@ def losses_of_loaded(copy: PartitionCopy, loaded: LoadedLog, *, is_tiered: bool 
     partition, log_end, given = copy.partition, loaded.log_end_offset, checkpoints(copy.partition)
     has_lost = copy.lost or {finding.code for finding in copy.findings} & {RECORDS_LOST, MAY_BE_LOST}
     if given.log_start_offset > log_end and not is_running(partition.target):
-        words = f"{START_ABOVE_END}: {given.log_start_offset}, {log_end} at most"
-        yield Finding(MAY_BE_LOST, words, dir=partition.shown, expected=log_end, found=given.log_start_offset)
+        text = f"{START_ABOVE_END}: {given.log_start_offset}, {log_end} at most"
+        yield Finding(MAY_BE_LOST, text, dir=partition.shown, expected=log_end, found=given.log_start_offset)
     offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end, given.clean)
     yield from _as_losses(contradictions(partition.target, offsets))
     yield from _as_losses(beginning_findings(partition, loaded.epoch_lines or (), is_tiered=is_tiered))
     above = [one for one in producer_snapshots(partition.names) if one > max(log_end, given.log_start_offset)]
     if above and not has_lost and partition.target.name is not None and partition.target.name.kind == NORMAL:
-        words = f"{above[-1]}.snapshot: the log ends at offset {log_end}"
-        yield Finding(MAY_BE_LOST, words, dir=partition.shown, more=len(above) - 1)
+        text = f"{above[-1]}.snapshot: the log ends at offset {log_end}"
+        yield Finding(MAY_BE_LOST, text, dir=partition.shown, more=len(above) - 1)
     yield from damaged_snapshot(partition, loaded.path)

@@ -160,7 +160,7 @@ def _fitting_epochs(copy: PartitionCopy, loaded: LoadedLog) -> EpochCache:
 
     def contradictions(cache: EpochCache, log_start: int = start) -> list[str]:
         before = NO_PARTITION_LEADER_EPOCH
-        return [words for _, _, words in misfits(runs, before, cache, is_clean=True, log_start=log_start)]
+        return [message for _, _, message in misfits(runs, before, cache, is_clean=True, log_start=log_start)]
 
     of_batches = leader_epochs.load(
         leader_epochs.epochs_of_batches((run.epoch, run.first) for run in runs), end, start

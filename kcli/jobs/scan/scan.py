@@ -250,14 +250,14 @@ def _findings(target: Target, log: LogScan, before: int | None) -> Iterator[Find
         code: log.defects.get(code, Defects())
         for code in ("LOG-003", "LOG-017", "LOG-018", "LOG-026", "DUMP-002")
     }
-    for code, (times, position, words) in (
+    for code, (times, position, message) in (
         ("LOG-002", (log.gap_count - len(log.gaps), None, "further damaged ranges")),
         *defects.items(),
         ("LOG-017", (overlaps.times + reaches_back, None, overlap)),
         ("LOG-005", (int(log.grown > 0), None, growth_message(log.grown))),
     ):
         if times:
-            yield collector.finding(code, position, words)._replace(more=times - 1)
+            yield collector.finding(code, position, message)._replace(more=times - 1)
     yield from collector.take()
 
 

@@ -95,5 +95,5 @@ def _place(finding: Finding) -> tuple[bool, int, str]:
 
 def with_count(finding: Finding) -> Finding:
     """Return a finding with how many more there are in its message."""
-    words = f"{finding.message} (and {finding.more} more)" if finding.more else finding.message
-    return finding._replace(message=words, more=None)
+    message = f"{finding.message} (and {finding.more} more)" if finding.more else finding.message
+    return finding._replace(message=message, more=None)

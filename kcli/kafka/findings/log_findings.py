@@ -142,6 +142,6 @@ def damaged_range_text(item: DamagedRange) -> str:
     return f"bytes {item.start} to {item.end} are no batches ({why}); {after}{bound}"
 
 
-def inside(offset: int, words: str) -> str:
+def inside(offset: int, reason: str) -> str:
     """Return words about the key or the value of a record, from whose beginning they count bytes."""
-    return f"offset {offset}, inside its key or value: {words}"
+    return f"offset {offset}, inside its key or value: {reason}"

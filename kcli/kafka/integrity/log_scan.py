@@ -180,8 +180,8 @@ def batch_bytes(file: DataFile, window: Window, number: int, most: int) -> bytes
 def _trouble(window: Window, number: int, error: FormatError | str) -> Defects:
     """Return why a batch cannot be read, in the words of `dump`."""
     position = int(window.positions[number])
-    words = error if isinstance(error, str) else describe(error.moved(position))
-    return Defects(1, position, f"offset {window.fields['base_offset'][number]}: {words}")
+    reason = error if isinstance(error, str) else describe(error.moved(position))
+    return Defects(1, position, f"offset {window.fields['base_offset'][number]}: {reason}")
 
 
 def _sizes(

@@ -38,8 +38,8 @@ class Synonyms(NamedTuple):
         if self.default in {"true", "false"}:
             return None if value.strip().lower() in {"true", "false"} else "true or false"
         if self.default == DELETES:
-            words = {word.strip() for word in value.split(",")} - {""}
-            return None if words <= {DELETES, "compact"} else "delete, compact or both"
+            policies = {word.strip() for word in value.split(",")} - {""}
+            return None if policies <= {DELETES, "compact"} else "delete, compact or both"
         is_whole = self.default.lstrip("-").isdigit()
         number = math.nan
         if value.removeprefix("-").isdigit() or not is_whole:

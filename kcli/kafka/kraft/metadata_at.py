@@ -51,8 +51,8 @@ def metadata_at(
             metadata.read(file, shown_path(partition, path), start, walk=walk)
     # the records of a bootstrap end at 0
     if metadata.image.offset < 0 and not (metadata.voters or metadata.levels):
-        words = f"what is here begins at offset {first}" if first else "no record of it is here"
-        raise FileError(partition.shown, "nothing-to-read", words)
+        message = f"what is here begins at offset {first}" if first else "no record of it is here"
+        raise FileError(partition.shown, "nothing-to-read", message)
     take_quorum_state(metadata, partition)
     _say_end(metadata)
     return metadata
@@ -62,8 +62,8 @@ def _say_end(metadata: Metadata) -> None:
     """Say which record the last one is where an offset behind it was asked for."""
     offset = metadata.image.offset
     if offset < metadata.until.offset < INT64:
-        words = f"offset {metadata.until.offset} is not here: the answer is as of offset {offset}, the end"
-        metadata.findings.append(Finding(BEYOND, words, metadata.directory, found=offset))
+        message = f"offset {metadata.until.offset} is not here: the answer is as of offset {offset}, the end"
+        metadata.findings.append(Finding(BEYOND, message, metadata.directory, found=offset))
 
 
 def metadata_of_file(

@@ -380,10 +380,10 @@ class Metadata:
         elif item.reason != END:
             self.lose(item.reason, path, item.position)
 
-    def lose(self, words: str, path: str, position: int | None, code: str = NOT_WHOLE) -> None:
+    def lose(self, message: str, path: str, position: int | None, code: str = NOT_WHOLE) -> None:
         """Keep that something cannot be read, or is not here."""
         self.is_whole = False
-        self.findings.append(Finding(code, words, self.directory, path, position))
+        self.findings.append(Finding(code, message, self.directory, path, position))
 
     def undecodable_findings(self) -> Iterator[Finding]:
         """Yield that a node ends at a record which cannot be decoded, as a start with this log says."""

@@ -78,8 +78,8 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
         if error.code in UNREADABLE_SNAPSHOT:
             trouble = SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
         elif error.code == NO_SNAPSHOT_FILE and (log_start := _log_start(metadata_log, max(by_offset))) > 0:
-            words = f"there is no file of it, and the log begins at offset {log_start}"
-            trouble = SnapshotTrouble(path, OUT_OF_RANGE, words, None)
+            message = f"there is no file of it, and the log begins at offset {log_start}"
+            trouble = SnapshotTrouble(path, OUT_OF_RANGE, message, None)
     if trouble is not None and max(by_offset) == FORMATTED and trouble.exception == NO_SUCH_ELEMENT:
         return trouble._replace(exception=None)  # the one that a format writes is given to no listener
     return trouble
@@ -138,14 +138,14 @@ def _batches(file: DataFile) -> Iterator[tuple[int, int]]:
     """
     position = 0
     if 0 < file.size < HEADER_UP_TO_MAGIC:
-        words = f"{file.size} bytes, fewer than a batch needs to begin"
-        raise BrokerError(NULL_POINTER, file.path, 0, words)
+        message = f"{file.size} bytes, fewer than a batch needs to begin"
+        raise BrokerError(NULL_POINTER, file.path, 0, message)
     while (left := file.size - position) >= LOG_OVERHEAD:
         head = file.read(position, HEADER_UP_TO_MAGIC)
         length = int.from_bytes(head[LENGTH_POSITION:LOG_OVERHEAD], "big", signed=True)
         if length < SMALLEST_LENGTH:
-            words = f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}"
-            raise BrokerError(CORRUPT_RECORD, file.path, position, words)
+            message = f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}"
+            raise BrokerError(CORRUPT_RECORD, file.path, position, message)
         if left < HEADER_UP_TO_MAGIC:
             return
         magic = magic_of(head)
@@ -154,8 +154,8 @@ def _batches(file: DataFile) -> Iterator[tuple[int, int]]:
         if LOG_OVERHEAD + length > left:
             return
         if is_legacy(magic):
-            words = f"a batch of magic {magic}, where a record batch is due"
-            raise BrokerError(ILLEGAL_STATE, file.path, position, words)
+            message = f"a batch of magic {magic}, where a record batch is due"
+            raise BrokerError(ILLEGAL_STATE, file.path, position, message)
         yield position, LOG_OVERHEAD + length
         position += LOG_OVERHEAD + length
 

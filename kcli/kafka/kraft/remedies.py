@@ -174,8 +174,8 @@ OF_A_READ = {
 def with_remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str:
     """Return why a start fails, what server.log says of it, and what to do, where these are known."""
     said, todo = server_log(failure), remedy(failure, log_dirs)
-    words = [f"server.log: {said}"] if said != failure.exception else []
-    return "; ".join([failure.message, *words, *([f"to do: {todo}"] if todo else [])])
+    log_line = [f"server.log: {said}"] if said != failure.exception else []
+    return "; ".join([failure.message, *log_line, *([f"to do: {todo}"] if todo else [])])
 
 
 def server_log(failure: StartFailure) -> str:
@@ -187,12 +187,12 @@ def server_log(failure: StartFailure) -> str:
     if noun and failure.exception == exception:
         return READ_ERROR.format(noun, shown(failure.path))
     if name == QUORUM_STATE:
-        words = f"Error while reading the Quorum status from the file {shown(failure.path)}"
-        return f"{failure.exception}: {words}"
-    for pattern, words in SAID:
+        text = f"Error while reading the Quorum status from the file {shown(failure.path)}"
+        return f"{failure.exception}: {text}"
+    for pattern, text in SAID:
         if match := pattern.search(failure.message):
             places = {"path": shown(failure.path), "directory": shown(directory), "name": shown(name)}
-            return f"{failure.exception}: {words.format(*match.groups(), **places)}"
+            return f"{failure.exception}: {text.format(*match.groups(), **places)}"
     return failure.exception
 
 

@@ -180,14 +180,14 @@ def _copy_of(plan: StartPlan, plans: Iterable[StartPlan]) -> str | None:
     """Return in words of which other plan's log dirs these are a copy, and which is older; None of none."""
     for other in plans:
         if other is not plan and _identities(other) & _identities(plan):
-            words = (
+            text = (
                 f"the node.id and directory.id of {shown(other.log_dirs[0].path)}, too: copies of one broker"
             )
             if plan.metadata is None or other.metadata is None:
-                return words
+                return text
             end, there = plan.metadata.end_offset, other.metadata.end_offset
             age = "older" if end < there else "newer" if end > there else "as old"
-            return f"{words}, this one {age}: its metadata log ends at {end}, there at {there}"
+            return f"{text}, this one {age}: its metadata log ends at {end}, there at {there}"
     return None
 
 
@@ -332,9 +332,9 @@ def _blocked(plan: StartPlan) -> dict[str, StartFailure]:
         log_dir = replica.log_dir or (online[0] if len(online) == 1 else None)
         path = None if log_dir is None else os.path.join(log_dir, replica.name)
         if log_dir is not None and path is not None and os.path.lexists(path) and not os.path.isdir(path):
-            words = f"Error while creating log for {replica.name} in dir {shown(log_dir)}"
-            words += f": no directory has its name ({irregular(path) or 'a regular file'}); move it away"
-            blocked.setdefault(log_dir, StartFailure(KAFKA_STORAGE, words, path))
+            message = f"Error while creating log for {replica.name} in dir {shown(log_dir)}"
+            message += f": no directory has its name ({irregular(path) or 'a regular file'}); move it away"
+            blocked.setdefault(log_dir, StartFailure(KAFKA_STORAGE, message, path))
     return blocked
 
 

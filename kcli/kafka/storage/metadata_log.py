@@ -50,15 +50,15 @@ def lost_end(loaded: LoadedLog) -> LostEnd | None:
         segment, position = loaded.lost[0]
         with segment.log() as file:
             zeros, size = only_zeros(file, position, file.size), file.size
-        words = f"the batch at byte {position} is damaged or cut"
+        damage = f"the batch at byte {position} is damaged or cut"
         if zeros:
-            words = NUL_FILE.format(size) if position == 0 else NUL_TAIL.format(position)
-        return LostEnd(segment.log_path or loaded.path, position, words, end, known_end, is_all)
+            damage = NUL_FILE.format(size) if position == 0 else NUL_TAIL.format(position)
+        return LostEnd(segment.log_path or loaded.path, position, damage, end, known_end, is_all)
     if known_end <= end:
         return None
     path = next((segment.log_path for segment in loaded.segments if segment.log_path), None)
-    words = EMPTY_FILE if is_all else "the last batches are gone"
-    return LostEnd(path or loaded.path, None, words if path else "no .log file", end, known_end, is_all)
+    damage = EMPTY_FILE if is_all else "the last batches are gone"
+    return LostEnd(path or loaded.path, None, damage if path else "no .log file", end, known_end, is_all)
 
 
 def metadata_partition(path: str) -> Partition:

@@ -137,10 +137,10 @@ def without_log(
             continue
         log_name = os.path.basename(log)
         packed = [name for name in partition.names if name.startswith(f"{log_name}.") and DELETED not in name]
-        words = "there is no log of this segment: its records are lost, and a start deletes its indexes"
+        message = "there is no log of this segment: its records are lost, and a start deletes its indexes"
         if packed:
-            words = f"the log is {shown(packed[0])}: unpack it before a start, which deletes its indexes"
-        yield Finding("IDX-011", words, dir=partition.shown, path=shown_path(partition, path))
+            message = f"the log is {shown(packed[0])}: unpack it before a start, which deletes its indexes"
+        yield Finding("IDX-011", message, dir=partition.shown, path=shown_path(partition, path))
 
 
 def _replaced(

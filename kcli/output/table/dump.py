@@ -200,14 +200,14 @@ def _of_metadata(kind: str, value: dict[str, Any], names: Mapping[str, str]) -> 
 def _decoded(value: dict[str, Any]) -> str:
     """Return the fields of a decoded value in words; of a transaction its state and partitions first."""
     rest = dict(value)
-    words = []
+    parts = []
     status = rest.pop(TRANSACTION_STATUS, None)
     if status is not None:
-        words = [dict(enumerate(TRANSACTION_STATES)).get(status, f"transactionStatus={status}")]
+        parts = [dict(enumerate(TRANSACTION_STATES)).get(status, f"transactionStatus={status}")]
         for topic in rest.pop("transactionPartitions", None) or []:
-            words += [f"{topic['topic']}-{partition}" for partition in topic["partitionIds"]]
-    words += [f"{name}={contents(field)}" for name, field in rest.items() if field is not None]
-    return " ".join(words)
+            parts += [f"{topic['topic']}-{partition}" for partition in topic["partitionIds"]]
+    parts += [f"{name}={contents(field)}" for name, field in rest.items() if field is not None]
+    return " ".join(parts)
 
 
 def _headers(row: DumpRecordRow) -> str:
@@ -260,8 +260,8 @@ def _whole(
         yield RecordPart(f"{name}, {length}", contents(value, sys.maxsize))
     for field, part in (decoded or {}).items():
         for number, one in enumerate(part if _has_structures(part) else [part]):
-            words = _in_words(field, one, meaning)
-            yield RecordPart("" if number else f"  {field}", words[1:-1] if isinstance(one, dict) else words)
+            text = _in_words(field, one, meaning)
+            yield RecordPart("" if number else f"  {field}", text[1:-1] if isinstance(one, dict) else text)
 
 
 def _has_structures(part: object) -> bool:

@@ -154,17 +154,17 @@ def _diffs_verdict(rows: Sequence[EpochDiffRow]) -> str:
     parted = sum(row.divergence_offset is not None for row in rows)
     unknown = sum(map(_lacks_epochs, rows))
     pairs = counted(len(rows), "pair")
-    words = [f"In {unknown} of {pairs} a replica has no leader epochs: see kcli replica diff."] * bool(
+    verdicts = [f"In {unknown} of {pairs} a replica has no leader epochs: see kcli replica diff."] * bool(
         unknown
     )
     if parted:
-        words.append(f"Epochs differ in {parted} of {pairs}.")
+        verdicts.append(f"Epochs differ in {parted} of {pairs}.")
     elif not unknown:
-        words.append("The epochs are the same as far as both replicas go.")
+        verdicts.append("The epochs are the same as far as both replicas go.")
     alone = sum(map(_holds_epoch_alone, rows))
     if alone:
-        words.append(f"In {alone} of {pairs} one replica alone holds an epoch without records.")
-    return " ".join(words)
+        verdicts.append(f"In {alone} of {pairs} one replica alone holds an epoch without records.")
+    return " ".join(verdicts)
 
 
 def _next_commands(rows: Sequence[EpochDiffRow], screen: Screen) -> str:
@@ -294,11 +294,11 @@ def _position_severity(row: PositionRow) -> str:
 def _positions_verdict(rows: Sequence[PositionRow]) -> str:
     severities = Counter(map(_position_severity, rows))
     positions = counted(len(rows), "position")
-    words = {
+    counts = {
         f"of {positions} cannot stay": severities["error"],
         f"of {positions} not answered": severities["warning"],
     }
-    return f"{tally(words) or 'The consumer reads on where it is'}."
+    return f"{tally(counts) or 'The consumer reads on where it is'}."
 
 
 POSITIONS = TableView(

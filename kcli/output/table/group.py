@@ -103,7 +103,7 @@ def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
     troubles = Counter(BAD[row.position] for row in rows if row.position in BAD)
     troubles += Counter("waiting for ever" for row in rows if row.waits)
     lags = [row.lag for row in rows if row.lag is not None and row.position not in BAD and not row.waits]
-    bad = [f"{count} {words}" for words, count in troubles.items()]
+    bad = [f"{count} {trouble}" for trouble, count in troubles.items()]
     lag = "" if len(rows) == sum(troubles.values()) else "nothing committed yet"
     if any(row.committed_offset is not None and row.lag is None for row in rows):
         lag = "lag unknown: no log is here"

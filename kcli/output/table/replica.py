@@ -59,9 +59,9 @@ def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
     parted = [row.first_offset for row in rows if has_other_epochs(row)]
     if len(of_pairs) > 1:
         unknown = sum(any(row.verdict == "unknown" for row in own) for own in of_pairs)
-        words = f"{len(differing) or 'None'} of {counted(len(of_pairs), 'pair')} of replicas differ."
-        words += " The same records are in other leader epochs: see kcli epoch diff." if parted else ""
-        return words + (f" {unknown} could not be compared as far as both go." if unknown else "")
+        verdict = f"{len(differing) or 'None'} of {counted(len(of_pairs), 'pair')} of replicas differ."
+        verdict += " The same records are in other leader epochs: see kcli epoch diff." if parted else ""
+        return verdict + (f" {unknown} could not be compared as far as both go." if unknown else "")
     verdicts = {row.verdict for row in rows}
     if not differing:
         if "unknown" in verdicts:
@@ -195,15 +195,15 @@ def _elections_verdict(names: dict[str, str], rows: Sequence[ElectionRow]) -> st
     if partitions > 1:
         lost = len({name_of(row.where) for row in elected if row.committed_records_lost})
         leaders = len({name_of(row.where) for row in elected})
-        words = f"Kafka elects a leader for {leaders} of {counted(partitions, 'partition')}; "
-        return f"{words}{lost} lose committed records by it."
+        verdict = f"Kafka elects a leader for {leaders} of {counted(partitions, 'partition')}; "
+        return f"{verdict}{lost} lose committed records by it."
     if elected:
-        words = f"Kafka elects {names[elected[0].candidate]}: {elected[0].reason}."
+        verdict = f"Kafka elects {names[elected[0].candidate]}: {elected[0].reason}."
     elif rows[0].would_be_elected is None:
-        words = f"Whom Kafka elects is open: {rows[0].reason}."
+        verdict = f"Whom Kafka elects is open: {rows[0].reason}."
     else:
-        words = "Kafka elects none of them: no replica here is in sync, and unclean election is off."
-    return f"{words}\n{_least_loss(rows, names)}"
+        verdict = "Kafka elects none of them: no replica here is in sync, and unclean election is off."
+    return f"{verdict}\n{_least_loss(rows, names)}"
 
 
 def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
@@ -221,14 +221,14 @@ def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
         return "Which of them loses the least is unknown: no checkpoint has a high watermark."
     best = min(losses, key=lambda path: losses[path])
     committed, _, below_start, records = losses[best]
-    words = (
+    losses_of_best = (
         f"{counted(records, 'record')}, {committed or 'none'} of them known to be committed"
         if records
         else "",
         f"{counted(below_start, 'offset')} below its log start" if below_start else "",
     )
     others = f" Unknown with {joined(names[path] for path in unknown)}." if unknown else ""
-    return f"Least is lost with {names[best]}: {joined(words) or 'nothing'}.{others}"
+    return f"Least is lost with {names[best]}: {joined(losses_of_best) or 'nothing'}.{others}"
 
 
 LOSSES = ("committed_records_lost", "bytes_lost", "offsets_below_start", "records_lost")
@@ -313,13 +313,13 @@ def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
     can = [str(row.node_id) for row in rows if row.electable]
     behind = {row.node_id or 0 for row in rows if row.votes is not None and row.electable is False} - leaders
     lacking = voters - nodes - leaders
-    words = (
+    verdicts = (
         f"Quorum: {len(nodes)} of {counted(len(voters), 'voter')} here." if nodes else "",
         f"Without the leader {' or '.join(can)} can lead." if can else "No node here can lead for sure.",
         f"Behind: {_brokers(sorted(behind))}." if behind else "",
         f"Name the logs of {_brokers(sorted(lacking))}, too." if lacking else "",
     )
-    return " ".join(filter(None, words))
+    return " ".join(filter(None, verdicts))
 
 
 CONTROLLERS = TableView(
@@ -377,8 +377,8 @@ def _story_verdict(rows: Sequence[SimulationRow]) -> str:
     logs = [row.log for row in rows if row.step == rows[-1].step]
     shortest = min(map(len, logs))
     agree = all(log[:shortest] == logs[0][:shortest] for log in logs)
-    words = "No committed record is lost" if not lost else f"{counted(lost, 'committed record')} lost"
-    return f"{words}; the replicas {'agree' if agree else 'differ'} at the end."
+    verdict = "No committed record is lost" if not lost else f"{counted(lost, 'committed record')} lost"
+    return f"{verdict}; the replicas {'agree' if agree else 'differ'} at the end."
 
 
 def _events(rows: Sequence[SimulationRow], screen: Screen) -> Iterator[RenderableType]:

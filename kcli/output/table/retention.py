@@ -125,17 +125,17 @@ def _tried(logs: Sequence[_Log]) -> str:
     """Return the settings that are tried, those of options; each with its value where all logs have one."""
     rows = [log.whole for log in logs if log.whole is not None and log.going_now is not None]
     names = [name for name, source in rows[0].settings_from.items() if source == OPTION] if rows else []
-    words = []
+    settings = []
     for name in names:
         values = {getattr(row, SETTING_FIELDS[name]) for row in rows} if name in SETTING_FIELDS else set()
-        words.append(f"{name}={values.pop()}" if len(values) == 1 else f"another {name}")
-    return ", ".join(words)
+        settings.append(f"{name}={values.pop()}" if len(values) == 1 else f"another {name}")
+    return ", ".join(settings)
 
 
 def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
     """Yield which limits count for logs that lose segments by them, and where these come from."""
     rows = [log.whole for log in logs if log.whole is not None and DELETE in log.whole.cleanup_policy]
-    words = []
+    lines = []
     for name, show in (("retention.ms", duration), ("retention.bytes", size)):
         values = Counter((getattr(row, SETTING_FIELDS[name]), row.settings_from[name]) for row in rows)
         limits = [
@@ -144,9 +144,9 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
             for (value, source), count in values.most_common(MOST_LIMITS)
         ]
         more = [f"{len(values) - MOST_LIMITS} more"] if len(values) > MOST_LIMITS else []
-        words += [f"{name} {', '.join((*limits, *more))}."] if limits else []
-    if words:
-        yield sentences(screen, " ".join(words))
+        lines += [f"{name} {', '.join((*limits, *more))}."] if limits else []
+    if lines:
+        yield sentences(screen, " ".join(lines))
         yield ""
 
 
@@ -200,10 +200,10 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
 def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:
     is_tried = any(log.going_now is not None for log in logs)
     kinds = {symbols.goes: "goes", symbols.middle: "waits", symbols.stays: "stays"}
-    words = [*(f"{symbol} {word}" for symbol, word in kinds.items()), f"{symbols.half} active segment"]
+    legend = [*(f"{symbol} {word}" for symbol, word in kinds.items()), f"{symbols.half} active segment"]
     columns = (
         ShownColumn("SIZE", "size", SIZE),
-        ShownColumn("", lambda log: _bar(log, symbols), rank=2, legend=f"{', '.join(words)}."),
+        ShownColumn("", lambda log: _bar(log, symbols), rank=2, legend=f"{', '.join(legend)}."),
         ShownColumn("GOES", "going", SIZE, style="red"),
         ShownColumn("NOW", "going_now", SIZE, rank=1),
         ShownColumn("OLDEST THAT STAYS", "reason", least=20),

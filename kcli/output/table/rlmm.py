@@ -105,14 +105,14 @@ def _event(row: RlmmEventRow) -> str:
 def _count_states(states: Sequence[str], read: str = "copied") -> str:
     """Return how many remote segments are in each state; `read` says what copied ones are."""
     count = Counter(states)
-    words = {
+    names = {
         COPIED: read,
         SUPERSEDED: SUPERSEDED,
         COPYING: "begun and not finished",
         DELETING: "being deleted",
         DELETED: "deleted",
     }
-    return tally({word: count[state] for state, word in words.items()})
+    return tally({word: count[state] for state, word in names.items()})
 
 
 def _events_total(rows: Sequence[RlmmEventRow]) -> str:
@@ -348,16 +348,16 @@ def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
     copied = counted(sum(row.copied for row in rows), "remote segment")
     objects = [row.objects for row in rows if row.objects is not None]
     without = sum(row.leader_dir is None and row.copied > 0 for row in rows)
-    words = [
+    parts = [
         f"{counted(len(rows), 'partition')}:",
         f"{tally({name: results[name] for name in ('damaged', 'warning', 'clean')})}.",
         f"{joined((f'{copied} to read', copies if unfinished else ''))}.",
     ]
     if objects:
-        words.append(f"Not read: the contents of {counted(sum(objects), 'object')} (kcli check reads logs).")
+        parts.append(f"Not read: the contents of {counted(sum(objects), 'object')} (kcli check reads logs).")
     leaders = f"the leader's log of {counted(without, 'partition')} (--leader)" if without else ""
     compared = joined(("" if objects else "remote storage (--storage)", leaders))
-    return " ".join([*words, f"Not compared: {compared}."] if compared else words)
+    return " ".join([*parts, f"Not compared: {compared}."] if compared else parts)
 
 
 CHECKS = TableView(
@@ -500,13 +500,13 @@ def _covered(partitions: Sequence[Coverage], answer: TableInput) -> str:
     legend = joined(f"{cell} {tier}" for tier, cell in _tier_cells(answer.screen.symbols).items())
     codes = Counter(finding.code for finding in answer.findings)
     unread = _unread(answer)
-    words = [f"{counted(lost, 'range')} in no tier"] if lost else []
+    troubles = [f"{counted(lost, 'range')} in no tier"] if lost else []
     if unread:
-        words.append(unread)
+        troubles.append(unread)
     elif codes["EPOCH-001"]:
         without_epochs = counted(codes["EPOCH-001"], "partition")
-        words.append(f"the remote segments of {without_epochs} are not reached (EPOCH-001)")
-    gaps = joined(words) or "every offset is in a tier"
+        troubles.append(f"the remote segments of {without_epochs} are not reached (EPOCH-001)")
+    gaps = joined(troubles) or "every offset is in a tier"
     return f"{legend}. {gaps[0].upper()}{gaps[1:]}; {safe} of local logs are in remote storage too."
 
 
@@ -520,14 +520,14 @@ def _deletes(rows: Sequence[Any]) -> str:
 
 def _limits(rows: Sequence[Any]) -> list[str]:
     """Return the limits of each tier, where all rows have the same."""
-    words = []
+    lines = []
     for tier in ("remote", "local"):
         limits = {(row.retention_ms, row.retention_bytes) for row in rows if row.tier == tier}
         if len(limits) == 1:
             ((ms, most),) = limits
             parts = (duration(ms) if ms >= 0 else "", size(most) if most >= 0 else "")
-            words.append(f"{tier} limit {joined(parts) or 'none'}")
-    return words
+            lines.append(f"{tier} limit {joined(parts) or 'none'}")
+    return lines
 
 
 def view_retention(answer: TableInput) -> TableView:

@@ -110,10 +110,10 @@ def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
             lead = " or ".join(str(row.broker_id) for row in voters_read if row.electable)
             behind = joined(str(row.broker_id) for row in voters_read if row.electable is False)
             has_majority = len(nodes) > len(voters) // 2
-            words = f"Quorum: {len(nodes)} of {counted(len(voters), 'voter')} would start here, "
-            words += "" if has_majority else "no majority, "
-            words += f"node {lead} may lead" if lead else "no node here may lead without the others"
-            yield f"{words}{f'; behind: {behind}' if behind else ''}."
+            verdict = f"Quorum: {len(nodes)} of {counted(len(voters), 'voter')} would start here, "
+            verdict += "" if has_majority else "no majority, "
+            verdict += f"node {lead} may lead" if lead else "no node here may lead without the others"
+            yield f"{verdict}{f'; behind: {behind}' if behind else ''}."
 
 
 def _asks(row: StartupBrokerRow, brokers: Sequence[StartupBrokerRow]) -> str:

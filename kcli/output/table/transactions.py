@@ -31,8 +31,8 @@ def _producers_verdict(findings: Sequence[Finding], rows: Sequence[ProducerRow])
     copied = {os.path.basename(directory) for directory in counting}
     rows = [row for row in rows if row.where.dir in counting or name_of(row.where) not in copied]
     held = sum(row.current_txn_start_offset is not None for row in rows)
-    words = f" {counted(held, 'transaction')} open: kcli txn open says more." if held else ""
-    return f"{counted(len(rows), 'producer')} remembered.{words}"
+    more = f" {counted(held, 'transaction')} open: kcli txn open says more." if held else ""
+    return f"{counted(len(rows), 'producer')} remembered.{more}"
 
 
 REMEMBERED_PRODUCERS = TableView(
@@ -84,8 +84,8 @@ def _open_verdict(rows: Sequence[OpenTransactionRow]) -> str:
     hanging = sum(row.hanging is True for row in rows)
     held = {row.where.dir: row.records_waiting or 0 for row in rows}
     waiting = f"{counted(sum(held.values()), 'record')} in {counted(len(held), 'partition')} wait"
-    words = (counted(len(rows), "open transaction"), f"{number(hanging)} hanging" if hanging else "", waiting)
-    return f"{joined(words)}."
+    parts = (counted(len(rows), "open transaction"), f"{number(hanging)} hanging" if hanging else "", waiting)
+    return f"{joined(parts)}."
 
 
 def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterator[RenderableType]:

@@ -188,6 +188,6 @@ def misfits(
                     continue
                 entry = cache[0]
             if entry.epoch != run.epoch:
-                words = f"offset {offset}: the batch has epoch {run.epoch}, the checkpoint {entry.epoch}"
-                yield "EPOCH-007", run, words
+                message = f"offset {offset}: the batch has epoch {run.epoch}, the checkpoint {entry.epoch}"
+                yield "EPOCH-007", run, message
                 break

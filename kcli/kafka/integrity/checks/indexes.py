@@ -101,8 +101,8 @@ class _Entries:
     def report_shape(self) -> None:
         """Keep findings about a partial entry and about entries that do not rise."""
         if self.partial:
-            words = f"{self.partial} bytes are left, an entry has {self.size}"
-            self.findings.add("DUMP-006", self.whole * self.size, words)
+            message = f"{self.partial} bytes are left, an entry has {self.size}"
+            self.findings.add("DUMP-006", self.whole * self.size, message)
         for slot in self.falling[:MOST_LOOSE].tolist():
             self.add("DUMP-003", slot, f"entry {slot} does not rise above the entries before it")
         if self.zeros:
@@ -144,8 +144,8 @@ class OffsetIndexJudge(_Entries):
         )
         late = leads & (offsets < lowest[at])
         for number in np.flatnonzero(late).tolist():
-            words = f"offset {offsets[number]}, the batch at byte {places[number]} begins with"
-            self.add("IDX-004", int(slots[number]), f"{words} {batches.base[at[number]]}")
+            text = f"offset {offsets[number]}, the batch at byte {places[number]} begins with"
+            self.add("IDX-004", int(slots[number]), f"{text} {batches.base[at[number]]}")
         loose = leads & ~late & (offsets != batches.last[at]) & (offsets != lowest[at])
         if loose.any():
             is_offset = np.isin(offsets[loose], batches.last) | np.isin(offsets[loose], batches.base)
@@ -198,15 +198,15 @@ class TimeIndexJudge(_Entries):
         earlier = np.where(at > 0, top[at - 1], before)
         missed, unknown = earlier > times, times > top[at]
         for number in np.flatnonzero(missed).tolist():
-            words = f"timestamp {times[number]} at offset {offsets[number]}: before it there is"
-            self.add("IDX-004", int(slots[number]), f"{words} {earlier[number]}")
+            text = f"timestamp {times[number]} at offset {offsets[number]}: before it there is"
+            self.add("IDX-004", int(slots[number]), f"{text} {earlier[number]}")
         for number in np.flatnonzero(unknown).tolist():
-            words = f"timestamp {times[number]} at offset {offsets[number]}: up to there the largest is"
-            self.add("IDX-004", int(slots[number]), f"{words} {top[at[number]]}")
+            text = f"timestamp {times[number]} at offset {offsets[number]}: up to there the largest is"
+            self.add("IDX-004", int(slots[number]), f"{text} {top[at[number]]}")
         loose = ~missed & ~unknown & (times != batches.timestamp[at]) & (times != earlier)
         for number in np.flatnonzero(loose)[:MOST_LOOSE].tolist():
-            words = f"timestamp {times[number]}: the batch of offset {offsets[number]} has"
-            self._loose.append((int(slots[number]), f"{words} {batches.timestamp[at[number]]}"))
+            text = f"timestamp {times[number]}: the batch of offset {offsets[number]} has"
+            self._loose.append((int(slots[number]), f"{text} {batches.timestamp[at[number]]}"))
 
     def end(self, *, is_compacted: bool) -> None:
         """Keep findings about entries past the log, and about times that no batch has."""
@@ -215,8 +215,8 @@ class TimeIndexJudge(_Entries):
         for slot, offset in past:
             self.add("IDX-004", slot, f"entry {slot}: offset {offset} is past the segment")
         if not is_compacted:
-            for slot, words in self._loose:
-                self.add("DUMP-004", slot, words)
+            for slot, message in self._loose:
+                self.add("DUMP-004", slot, message)
 
     @property
     def last_time(self) -> int:
@@ -228,6 +228,6 @@ def _written(data: bytes) -> int:
     """Return how many bytes there are up to the last one that is not zero, or up to 7 more."""
     if any(data[-8:]):
         return len(data)
-    words = np.frombuffer(data, np.int64, len(data) // 8)
-    used = np.flatnonzero(words)
+    longs = np.frombuffer(data, np.int64, len(data) // 8)
+    used = np.flatnonzero(longs)
     return 8 * (int(used[-1]) + 1) if len(used) else 0

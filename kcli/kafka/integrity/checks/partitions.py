@@ -111,7 +111,7 @@ class PartitionJudge:
             _add(
                 of_log, violation, is_compacted=compacted or bool(self._before and self._before.is_compacted)
             )
-        for code, run, words in misfits(
+        for code, run, message in misfits(
             facts.epochs,
             self.epoch,
             self.epochs or (),
@@ -119,7 +119,7 @@ class PartitionJudge:
             log_start=self.given.log_start_offset,
         ):
             if code == "EPOCH-008" or self.epochs is not None:
-                of_log.add(code, run.position, words)
+                of_log.add(code, run.position, message)
         yield from of_log.take()
         self.epoch = facts.epochs[-1].epoch if facts.epochs else self.epoch
         self._has_epochs = self._has_epochs or bool(facts.epochs)
@@ -137,10 +137,10 @@ class PartitionJudge:
             yield from self._gaps(self.end)
         if not self._has_epoch_lines and (self._lacks_epochs() or self._begins_elsewhere()):
             what = "no" if self.epochs is None else "no entry in"
-            words = f"{what} {LEADER_EPOCH_CHECKPOINT}"
+            message = f"{what} {LEADER_EPOCH_CHECKPOINT}"
             if self._begins_elsewhere():
-                words += f": none leads to the offsets below {self._bases[0]}, which are not on disk"
-            yield Finding("EPOCH-001", words, dir=self.target.shown)
+                message += f": none leads to the offsets below {self._bases[0]}, which are not on disk"
+            yield Finding("EPOCH-001", message, dir=self.target.shown)
 
     def _lacks_epochs(self) -> bool:
         """Whether batches have epochs that recovery does not add: a segment with batches is left as it is."""
@@ -159,14 +159,14 @@ class PartitionJudge:
         is_empty = self.given.log_start_offset >= log_end  # then none is written when the log is closed
         if not self.has_log_dir or not is_live or is_empty:
             return
-        for code, words in snapshot_gaps(
+        for code, message in snapshot_gaps(
             self._offsets,
             self._bases,
             log_end,
             is_clean=self.given.clean,
             has_producers=bool(self._producers.runs),
         ):
-            yield Finding(code, words, dir=self.target.shown)
+            yield Finding(code, message, dir=self.target.shown)
 
     def _of_indexes(self, facts: SegmentFacts, following: int | None) -> Iterator[Finding]:
         """Yield what is wrong with the indexes of a segment, given the base offset of the next; None: none.
@@ -194,14 +194,14 @@ class PartitionJudge:
         """
         end = before.base if before.end is None else before.end
         if (before.is_remembered or facts.is_remembered) and facts.first is not None and facts.first < end:
-            words = f"offset {facts.first}: not above {end - 1}, the last of the segment before"
-            yield FindingCollector(facts.target).finding("LOG-017", None, words)
+            message = f"offset {facts.first}: not above {end - 1}, the last of the segment before"
+            yield FindingCollector(facts.target).finding("LOG-017", None, message)
         begin = facts.base if facts.first is None else min(facts.base, facts.first)
         is_cleaned = self._is_cleaned(before) or self._is_cleaned(facts)
         if begin > end and not is_cleaned and not before.is_cut and self.has_log_dir:
-            words = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
+            message = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
             code = "LOG-023" if self._is_never_compacted else "LOG-022"
-            yield FindingCollector(facts.target).finding(code, None, words)
+            yield FindingCollector(facts.target).finding(code, None, message)
 
     def _is_cleaned(self, facts: SegmentFacts) -> bool:
         """Whether a segment may lack what the cleaner removed: holes show it where no policy is known."""
@@ -223,8 +223,8 @@ class PartitionJudge:
     def _tail(self, before: SegmentFacts, following: int) -> Iterator[Finding]:
         """Yield that bytes follow the batches of a segment that is not the last."""
         if before.tail > 0:
-            words = f"{before.tail} bytes follow the last batch, and another segment follows at {following}"
-            yield FindingCollector(before.target).finding("LOG-002", before.size - before.tail, words)
+            message = f"{before.tail} bytes follow the last batch, and another segment follows at {following}"
+            yield FindingCollector(before.target).finding("LOG-002", before.size - before.tail, message)
 
     def _transactions(self, facts: SegmentFacts) -> Iterator[Finding]:
         """Yield how the transaction index differs from the markers of its segment."""
@@ -241,14 +241,14 @@ class PartitionJudge:
             with suppress(FileError):
                 later = txn_entries(read_optional(index.path, LARGEST_TXN_INDEX) or b"")
                 entries += tuple(one for one in later[len(entries) :] if of_entry(one) in expected)
-        for code, number, words in txn_index_misfits(
+        for code, number, message in txn_index_misfits(
             entries,
             expected,
             self._producers.begins(facts.producers),
             self._first_read or 0,
             facts.end or facts.base,
         ):
-            findings.add(code, None if number is None else number * TXN_INDEX_ENTRY.size, words)
+            findings.add(code, None if number is None else number * TXN_INDEX_ENTRY.size, message)
         yield from findings.take()
 
     def _snapshots_up_to(self, offset: int, *, last: bool = False) -> Iterator[Finding]:
@@ -266,14 +266,14 @@ class PartitionJudge:
         try:
             comes_true(target.path, lambda: _is_whole(target.path))
             data = read_optional(target.path)
-            for code, words in snapshot_misfits(
+            for code, message in snapshot_misfits(
                 () if data is None else read_snapshot(data).entries,
                 runs if runs is not None and is_exact and data is not None else {},
                 offset,
                 (self._first_read or 0) if is_exact else offset,
                 is_compacted=self.is_compacted,
             ):
-                findings.add(code, None, words)
+                findings.add(code, None, message)
         except FormatError as error:
             findings.add("PROD-001", error.position, file_error(target.path, error).message)
         except FileError as error:

@@ -32,27 +32,27 @@ def txn_index_misfits(
     for number, entry in enumerate(entries):
         one = of_entry(entry)
         if one not in expected and entry.first_offset >= log_start:
-            words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
-            words = f"entry {number}: no such aborted transaction ends here: {words}"
+            message = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
+            message = f"entry {number}: no such aborted transaction ends here: {message}"
             if not any(map(any, entries)):
-                words = f"{nul_index(len(entries) * TXN_INDEX_ENTRY.size)}; {words}"
-            yield "IDX-008", number, words
+                message = f"{nul_index(len(entries) * TXN_INDEX_ENTRY.size)}; {message}"
+            yield "IDX-008", number, message
         elif not 0 <= entry.last_stable_offset <= end:
-            words = (
+            message = (
                 f"the last stable offset {entry.last_stable_offset} is not in the log, which ends at {end}"
             )
-            yield "IDX-008", number, f"entry {number}: {words}"
+            yield "IDX-008", number, f"entry {number}: {message}"
         elif entry.last_stable_offset not in {entry.last_offset + 1, *begins} and (
             entry.last_stable_offset >= log_start
         ):
-            words = f"no transaction begins at the last stable offset {entry.last_stable_offset}"
-            yield "IDX-008", number, f"entry {number}: {words}"
+            message = f"no transaction begins at the last stable offset {entry.last_stable_offset}"
+            yield "IDX-008", number, f"entry {number}: {message}"
     begun_before = {(one.producer_id, one.last_offset) for one in known if one.first_offset < log_start}
     for one in sorted(expected - known):
         if (one.producer_id, one.last_offset) in begun_before:
             continue
-        words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
-        yield "IDX-008", None, f"an aborted transaction without an entry: {words}"
+        message = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
+        yield "IDX-008", None, f"an aborted transaction without an entry: {message}"
 
 
 def snapshot_misfits(
@@ -79,7 +79,7 @@ def snapshot_misfits(
             differences = _differences(entry, run, log_start)
             if is_compacted and not _is_behind(entry, run):
                 continue
-            yield from (("PROD-002", f"{who}: {words}") for words in differences)
+            yield from (("PROD-002", f"{who}: {difference}") for difference in differences)
     missing = runs.keys() - {entry.producer_id for entry in entries}
     for producer_id in sorted(missing):
         yield "PROD-008", f"producer {producer_id} of the batches before is not in the snapshot"

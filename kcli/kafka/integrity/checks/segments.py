@@ -167,8 +167,8 @@ class SegmentJudge:
             return ()
         partial = len(data) % TXN_INDEX_ENTRY.size
         if partial:
-            words = f"{partial} bytes are left, an entry has {TXN_INDEX_ENTRY.size}"
-            findings.add("DUMP-006", len(data) - partial, words)
+            message = f"{partial} bytes are left, an entry has {TXN_INDEX_ENTRY.size}"
+            findings.add("DUMP-006", len(data) - partial, message)
         return txn_entries(data)
 
     def observe(self, window: Window, marker_types: "NDArray[np.int8] | None" = None) -> None:
@@ -232,11 +232,11 @@ class SegmentJudge:
         """Keep findings about headers that contradict themselves; fewer records than offsets do not."""
         for at in np.flatnonzero(sparse & contradicts_itself(batches.fields)).tolist():
             fields = batches.fields[at]
-            words = (
+            message = (
                 f"offset {fields['base_offset']}: {fields['records_count']} records, "
                 f"{int(fields['last_offset_delta']) + 1} offsets"
             )
-            self._of_log.add("LOG-017", int(batches.positions[at]), words)
+            self._of_log.add("LOG-017", int(batches.positions[at]), message)
 
     def end(self, piece: LogScan) -> SegmentFacts:
         """Return what is known of the segment when all of it was read."""
@@ -276,7 +276,7 @@ class SegmentJudge:
         """Keep that a file without any batch is something else than a log."""
         with suppress(FileError), DataFile(self.target.path) as log:
             head = log.read(0, 64)
-            what = next((words for start, words in FOREIGN if head.startswith(start)), None)
+            what = next((text for start, text in FOREIGN if head.startswith(start)), None)
             offset, magic = int.from_bytes(head[:8], "big", signed=True), head[16:HEADER_UP_TO_MAGIC]
             is_strange = not is_relative(offset, self.base) or (magic and magic[0] > LATEST)
             if what is None and len(head) >= HEADER_UP_TO_MAGIC and is_strange:
@@ -289,23 +289,23 @@ class SegmentJudge:
         offsets, times = self._offsets, self._times
         for extension, index in (("index", offsets), ("timeindex", times)):
             if index is not None and index.zeros:
-                words = "entries follow zeros" if index.has_stale else f"{index.zeros} zeros follow"
-                words = index.nul_file or words
-                yield self._closed(extension, "DUMP-003", words)
+                message = "entries follow zeros" if index.has_stale else f"{index.zeros} zeros follow"
+                message = index.nul_file or message
+                yield self._closed(extension, "DUMP-003", message)
         if times is None or times.largest <= NO_TIMESTAMP or self._is_broken:
             return
         if times.is_missing and not self._has_new:  # releases before 0.10.1 have none
             return
         if times.last_time < times.largest:
-            code, words = "IDX-004", f"the last entry has timestamp {times.last_time}"
-            words = f"{times.nul_file}; {words}" if times.nul_file else words
+            code, message = "IDX-004", f"the last entry has timestamp {times.last_time}"
+            message = f"{times.nul_file}; {message}" if times.nul_file else message
             if times.last_time <= NO_TIMESTAMP:  # a broker then goes by the file's modification time
-                code, words = "IDX-007", f"there is no time {'index' if times.is_missing else 'entry'}"
-            yield self._closed("timeindex", code, f"{words}, the segment's largest is {times.largest}")
+                code, message = "IDX-007", f"there is no time {'index' if times.is_missing else 'entry'}"
+            yield self._closed("timeindex", code, f"{message}, the segment's largest is {times.largest}")
 
-    def _closed(self, extension: str, code: str, words: str) -> Finding:
+    def _closed(self, extension: str, code: str, message: str) -> Finding:
         return (
-            FindingCollector(index_file(self.target, extension)).finding(code, None, words)._replace(more=0)
+            FindingCollector(index_file(self.target, extension)).finding(code, None, message)._replace(more=0)
         )
 
     def take(self) -> list[Finding]:
@@ -319,8 +319,8 @@ def _report_records(window: Window, path: str, limit: int, findings: FindingColl
     valid = np.ones(len(positions), np.bool_) if window.valid is None else window.valid
     sizes = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
     for number in np.flatnonzero(valid & (sizes > limit)).tolist():
-        words = f"a batch of {sizes[number]} bytes{RAISES_THE_BOUND}"
-        _report_record(findings, int(positions[number]), int(fields["base_offset"][number]), words)
+        message = f"a batch of {sizes[number]} bytes{RAISES_THE_BOUND}"
+        _report_record(findings, int(positions[number]), int(fields["base_offset"][number]), message)
     at = np.flatnonzero(valid & (sizes <= limit))
     if not len(at):
         return
@@ -340,8 +340,8 @@ def _report_records(window: Window, path: str, limit: int, findings: FindingColl
             _report_offsets(part, positions[at], findings)
 
 
-def _report_record(findings: FindingCollector, position: int, offset: int, words: str) -> None:
-    findings.add("DUMP-002", position, f"offset {offset}: {words}")
+def _report_record(findings: FindingCollector, position: int, offset: int, reason: str) -> None:
+    findings.add("DUMP-002", position, f"offset {offset}: {reason}")
 
 
 def _record_trouble(raw: bytes, limit: int, position: int) -> str | None:
@@ -370,6 +370,6 @@ def _report_offsets(
     wrong = (part.offset < first) | (part.offset > last)
     wrong[1:] |= (part.batch[1:] == part.batch[:-1]) & (part.offset[1:] <= part.offset[:-1])
     for number in np.unique(part.batch[wrong]).tolist():
-        words = "its records have offsets that do not rise, or that lie outside of it"
+        reason = "its records have offsets that do not rise, or that lie outside of it"
         offset = int(part.headers["base_offset"][number])
-        findings.add("LOG-017", int(positions[part.first + number]), f"offset {offset}: {words}")
+        findings.add("LOG-017", int(positions[part.first + number]), f"offset {offset}: {reason}")
