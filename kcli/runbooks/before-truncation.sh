@@ -10,6 +10,7 @@
 #   rsync -a LEADER_HOST:/var/lib/kafka/data/orders-0 /mnt/copy/
 # SAVED.ndjson is a new file on another disk. It gets the records that go, keys and values in base64.
 set -eu
+export KCLI_CONFIG= # the settings of a person are not those of this script
 if [ $# -lt 3 ]; then
   echo "usage: sh before-truncation.sh SAVED.ndjson LEADER FOLLOWER [--topic NAME]..." >&2
   exit 2
@@ -22,7 +23,7 @@ if [ -e "$saved" ]; then
 fi
 
 status=0
-answer=$(kcli truncate --dry-run --leader "$leader" -o json "$@") || status=$?
+answer=$(kcli truncate --dry-run --leader "$leader" -o json --fail-on error "$@") || status=$?
 if [ "$status" -gt 1 ]; then
   echo "kcli has no answer: exit status $status" >&2
   exit "$status"

@@ -8,6 +8,7 @@
 # NEW_DIR is made, outside of log dirs; NEW_DIR.tar.gz is what you send. Do it before a restart: a start
 # changes the files. Copy the damaged partition directories as well, and keep them.
 set -eu
+export KCLI_CONFIG= # the settings of a person are not those of this script
 if [ $# -lt 2 ]; then
   echo "usage: sh evidence.sh NEW_DIR LOG_DIR..." >&2
   exit 2

@@ -9,6 +9,7 @@
 # stdout is the file that kafka-consumer-groups.sh reads; what a person reads is on stderr.
 # Compaction removes old commits of __consumer_offsets: copy its directories before you wait.
 set -eu
+export KCLI_CONFIG= # the settings of a person are not those of this script
 if [ $# -lt 2 ]; then
   echo "usage: sh group-offsets.sh GROUP LOG_DIR... [--at TIME] > FILE.csv" >&2
   exit 2

@@ -13,6 +13,7 @@
 # read already: only what is new is read, all of it on the first of a month (bits rot). Old runs go with:
 #   find /var/lib/kcli -maxdepth 1 -name 'check-*' -mtime +31 -exec rm -r {} +
 set -eu
+export KCLI_CONFIG= # the settings of a person are not those of this script
 if [ $# -lt 2 ]; then
   echo "usage: sh nightly-sweep.sh RUNS_DIR LOG_DIR...   or: RUNS_DIR --server-config FILE" >&2
   exit 2
@@ -33,7 +34,7 @@ now=$(date -u +%Y-%m-%dT%H%M%SZ)
 case $now in *-01T*) ;; *) set -- --since "$runs/state" "$@" ;; esac
 
 status=0
-kcli check -o ndjson --rate 50M --out "$runs/check-$now/" --label "host=$(hostname)" "$@" || status=$?
+kcli check -o ndjson --fail-on error --rate 50M --out "$runs/check-$now/" "$@" || status=$?
 if [ "$status" -gt 1 ]; then
   echo "kcli could not read everything: exit status $status, see $runs/check-$now/errors" >&2
   exit "$status"
@@ -45,7 +46,7 @@ find "$runs/check-$now/findings" -name '*.ndjson' -exec cat {} + | jq -r '
 
 # What became worse. A log that lost its end may look whole: only two runs show it.
 if [ -n "$before" ]; then
-  answer=$(kcli diff -o json "$before" "$runs/check-$now/") || {
+  answer=$(kcli diff -o json --fail-on error "$before" "$runs/check-$now/") || {
     [ $? -eq 1 ] || exit 4
     status=1
   }

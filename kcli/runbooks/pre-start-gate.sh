@@ -19,10 +19,10 @@ if [ $# -eq 0 ]; then
   echo "usage: sh pre-start-gate.sh LOG_DIR...   or: --server-config FILE" >&2
   exit 2
 fi
-
+export KCLI_CONFIG= # the settings of a person are not those of a gate
 # The answer is one JSON document. Status 1 is an answer too: bad news. Above 1 there is none.
 status=0
-answer=$(kcli startup -o json "$@") || status=$?
+answer=$(kcli startup -o json --fail-on error "$@") || status=$?
 if [ "$status" -gt 1 ]; then
   echo "kcli has no answer: exit status $status. A log dir that was never formatted has none." >&2
   exit "$status"

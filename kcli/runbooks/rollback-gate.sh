@@ -10,6 +10,7 @@
 #   kafka-features.sh --bootstrap-server HOST:9092 describe
 #   kafka-features.sh --bootstrap-server HOST:9092 upgrade --release-version X.Y
 set -eu
+export KCLI_CONFIG= # the settings of a person are not those of this script
 if [ $# -lt 2 ]; then
   echo "usage: sh rollback-gate.sh RELEASE LOG_DIR...   or: RELEASE --server-config FILE" >&2
   exit 2
@@ -18,7 +19,7 @@ release=$1
 shift
 
 status=0
-answer=$(kcli startup -o json --kafka-version "$release" "$@") || status=$?
+answer=$(kcli startup -o json --fail-on error --kafka-version "$release" "$@") || status=$?
 if [ "$status" -gt 1 ]; then
   echo "kcli has no answer: exit status $status" >&2
   exit "$status"

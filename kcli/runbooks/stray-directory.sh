@@ -8,6 +8,7 @@
 #   sh stray-directory.sh /data/d0 /data/d1
 # Do not remove a -stray directory before every partition of its topic has a whole replica elsewhere.
 set -eu
+export KCLI_CONFIG= # the settings of a person are not those of this script
 if [ $# -eq 0 ]; then
   echo "usage: sh stray-directory.sh LOG_DIR..." >&2
   exit 2

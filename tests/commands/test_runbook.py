@@ -70,7 +70,7 @@ def test_a_runbook_is_short_and_says_what_it_answers(name):
     assert re.fullmatch(r"# .*\?", lines[1])
     assert re.match(r"# 0: .*; else: ", lines[2])
     assert f"sh {name}.sh " in RUNBOOKS[name]
-    assert "set -eu" in lines
+    assert "set -eu" in lines and "\nexport KCLI_CONFIG= " in RUNBOOKS[name]
     assert len(lines) <= 60
     assert max(map(len, lines)) <= 110
 
@@ -210,6 +210,10 @@ def test_pre_start_gate_lets_nothing_pass_without_an_answer(run, tmp_path, monke
     assert run("pre-start-gate")[0] == 2
     assert run("pre-start-gate", "absent")[0] == 3
     prepare("4.3.1", "zeros after a clean stop", tmp_path / "b")
+    (tmp_path / "kcli").mkdir()
+    (tmp_path / "kcli" / "config.toml").write_text('where = "partition = 9"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("KCLI_FAIL_ON", "never")
     assert run("pre-start-gate", "b/d0", "b/d1")[0] == 1
 
 
