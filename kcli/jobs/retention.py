@@ -276,22 +276,24 @@ class HeldLog(NamedTuple):
     @property
     def limits(self) -> tuple[int, int]:
         """retention.ms and retention.bytes, as they count for the local log."""
-        ms, size = self.whole_limits
-        if not self.waits_for_copies:
-            return ms, size
-        local_ms, local_size = (self.config.number(f"local.retention.{unit}") for unit in ("ms", "bytes"))
-        return ms if local_ms == INHERIT else local_ms, size if local_size == INHERIT else local_size
+        ms, size = (self.config.number(self._counting(f"retention.{unit}")) for unit in ("ms", "bytes"))
+        return ms, size
 
     @property
     def sources(self) -> dict[str, str]:
-        """Where each setting comes from; of a limit that is the local log's own, where that does."""
-        config = self.config
-        own = {
-            name: config.sources[f"local.{name}"]
-            for name in ("retention.ms", "retention.bytes")
-            if self.waits_for_copies and config.number(f"local.{name}") != INHERIT
-        }
-        return {**config.sources, **own}
+        """Where each setting comes from; a limit of the local log alone is named where it counts."""
+        sources = dict(self.config.sources)
+        for name in ("retention.ms", "retention.bytes"):
+            if self._counting(name) != name:
+                sources[name] = sources[f"local.{name}"]
+            else:
+                del sources[f"local.{name}"]
+        return sources
+
+    def _counting(self, name: str) -> str:
+        """Return the name of the limit that counts for the local log."""
+        local = f"local.{name}"
+        return local if self.waits_for_copies and self.config.number(local) != INHERIT else name
 
     def with_events(self, metadata: tuple[Target, ...]) -> "HeldLog":
         """Return the same with its remote segments, if it may have any; `metadata`: of their events."""
@@ -430,9 +432,8 @@ class HeldLog(NamedTuple):
         far = first.largest_timestamp - self.now_ms
         waiting = [each.segment for each in verdicts if each.blocked_by == first.base_offset]
         retention_ms, retention_bytes = self.limits if self.deletes else (-1, -1)
-        after = (
-            f"; retention.ms {duration(retention_ms)} ({self.config.sources['retention.ms']}) counts from it"
-        )
+        name = self._counting("retention.ms")
+        after = f"; {name} {duration(retention_ms)} ({self.config.sources[name]}) counts from it"
         if waiting:
             after += f" and keeps {len(waiting)} later past it, {sum(each.size for each in waiting)} bytes"
         elif retention_ms < 0:

@@ -39,7 +39,7 @@ class Synonyms(NamedTuple):
             return None if value.strip().lower() in {"true", "false"} else "true or false"
         if self.default == DELETES:
             policies = {word.strip() for word in value.split(",")} - {""}
-            return None if policies <= {DELETES, "compact"} else "delete, compact or both"
+            return None if policies <= {DELETES, "compact"} else "delete, compact or compact,delete"
         is_whole = self.default.lstrip("-").isdigit()
         number = math.nan
         if value.removeprefix("-").isdigit() or not is_whole:

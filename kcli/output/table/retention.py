@@ -43,6 +43,8 @@ SETTING_FIELDS = {
     "cleanup.policy": "cleanup_policy",
     "retention.ms": "retention_ms",
     "retention.bytes": "retention_bytes",
+    "local.retention.ms": "retention_ms",
+    "local.retention.bytes": "retention_bytes",
     "segment.ms": "segment_ms",
     "segment.bytes": "segment_bytes",
     "min.cleanable.dirty.ratio": "min_cleanable_dirty_ratio",
@@ -124,10 +126,12 @@ def _bar(log: _Log, symbols: Symbols) -> str:
 def _tried(logs: Sequence[_Log]) -> str:
     """Return the settings that are tried, those of options; each with its value where all logs have one."""
     rows = [log.whole for log in logs if log.whole is not None and log.going_now is not None]
-    names = [name for name, source in rows[0].settings_from.items() if source == OPTION] if rows else []
+    tried = {name: 0 for row in rows for name, source in row.settings_from.items() if source == OPTION}
+    names = [name for name in tried if f"local.{name}" not in tried]
     settings = []
     for name in names:
-        values = {getattr(row, SETTING_FIELDS[name]) for row in rows} if name in SETTING_FIELDS else set()
+        field = SETTING_FIELDS.get(name)
+        values = {getattr(row, field) for row in rows if name in row.settings_from} if field else set()
         settings.append(f"{name}={values.pop()}" if len(values) == 1 else f"another {name}")
     return ", ".join(settings)
 
@@ -137,11 +141,18 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
     rows = [log.whole for log in logs if log.whole is not None and DELETE in log.whole.cleanup_policy]
     lines = []
     for name, show in (("retention.ms", duration), ("retention.bytes", size)):
-        values = Counter((getattr(row, SETTING_FIELDS[name]), row.settings_from[name]) for row in rows)
+        values = Counter(
+            (
+                getattr(row, SETTING_FIELDS[name]),
+                row.settings_from[name],
+                f"local.{name}" in row.settings_from,
+            )
+            for row in rows
+        )
         limits = [
-            f"{show(value) if value >= 0 else 'none'} ({source})"
+            f"{show(value) if value >= 0 else 'none'} ({source}{f', local.{name}' if is_local else ''})"
             + (f" of {counted(count, 'log')}" if len(values) > 1 else "")
-            for (value, source), count in values.most_common(MOST_LIMITS)
+            for (value, source, is_local), count in values.most_common(MOST_LIMITS)
         ]
         more = [f"{len(values) - MOST_LIMITS} more"] if len(values) > MOST_LIMITS else []
         lines += [f"{name} {', '.join((*limits, *more))}."] if limits else []
@@ -260,7 +271,7 @@ COMPACTED_LOGS = TableView(
         ShownColumn("THE CLEANER", _cleaner, least=24),
     ),
     is_listed=lambda row: row.will_clean is not None,
-    folded="not compacted",
+    folded="not compacted (--only retention_partition)",
 )
 
 
@@ -293,7 +304,7 @@ CLEANED_SEGMENTS = TableView(
         ShownColumn("BATCHES", "batches_after", NUMBER, rank=1),
     ),
     is_listed=lambda row: row.size_after != row.size_before or len(row.sources) > 1,
-    folded="unchanged",
+    folded="unchanged (--only compact_segment)",
 )
 CLEANED_RECORDS = TableView(
     columns=(

@@ -537,7 +537,7 @@ def test_a_log_that_a_start_takes_for_stray_is_said_to_be_one(kcli, demo):
     assert "A start takes 1 log for stray (START-013): no look comes to such." in shown
 
 
-def test_a_limit_of_the_local_log_is_from_where_that_is_set():
+def test_a_limit_of_the_local_log_is_from_where_that_is_set(kcli):
     words = ("retention", cluster().node1, "--topic", "t-local,local-only", "--at", NOW)
     before, after = (
         {row["topic"]: row for row in ask(*words, *tried)[0]["rows"] if "settings_from" in row}
@@ -547,3 +547,8 @@ def test_a_limit_of_the_local_log_is_from_where_that_is_set():
     assert after["t-local"]["settings_from"]["retention.ms"] == "option"
     assert after["local-only"]["retention_ms"] == before["local-only"]["retention_ms"]
     assert after["local-only"]["settings_from"]["retention.ms"] != "option"
+    assert after["t-local"]["settings_from"]["local.retention.ms"] == "option"
+    assert "local.retention.ms" not in after["local-only"]["settings_from"]
+    shown = kcli(*words, "--if", "local.retention.ms=7", "-o", "table").stdout
+    assert " ".join(shown.split()).startswith("With local.retention.ms=7 the next look deletes")
+    assert "(option, local.retention.ms)" in " ".join(shown.split())
