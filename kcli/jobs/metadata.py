@@ -236,15 +236,16 @@ class _Chosen:
 
     def __init__(self, query: MetadataQuery, take: Callable[[MetadataChange], None]) -> None:
         self._query, self._take = query, take
-        self._replicas: set[int] = set()
+        self._replicas: dict[Key, tuple[int, ...]] = {}
         self._chooses = bool(query.names or query.node is not None or query.topic_id or query.selection.names)
 
     def __call__(self, change: MetadataChange) -> None:
         """Hand on a change that is asked for."""
         if not self._chooses or self._is_of_topic(change) or self._is_of_node(change):
             self._take(change)
-            self._replicas.update(change.replicas)
-        elif change.kind == "broker" and change.key in self._replicas:
+            if change.kind == "partition":
+                self._replicas[change.key] = () if change.change == "deleted" else change.replicas
+        elif change.kind == "broker" and any(change.key in one for one in self._replicas.values()):
             self._take(change)
 
     def _is_of_topic(self, change: MetadataChange) -> bool:

@@ -181,6 +181,18 @@ def test_history_names_what_ids_stand_for(kcli, tmp_path):
     assert kcli("metadata", "history", "nothing", log_dir).exit_code == 3
 
 
+def test_the_history_of_a_deleted_topic_ends_with_it(kcli, tmp_path):
+    fence, unfence = (record(f"{name}BrokerRecord", id=1, epoch=1) for name in ("Fence", "Unfence"))
+    records = (CLUSTER[1], topic(), partition(), unfence, fence, unfence)
+    gone = (record("RemoveTopicRecord", topicId=TOPIC_ID), fence, unfence)
+    log_dir = put_log(tmp_path, *(batch(offset, value) for offset, value in enumerate(records + gone)))
+    found = rows(kcli("metadata", "history", "orders", log_dir, "-o", "json"))
+    assert [(row["metadata_offset"], row["change"]) for row in found] == [
+        *((1, "created"), (2, "created"), (3, "unfenced"), (4, "fenced"), (5, "unfenced")),
+        *((6, "deleted"), (6, "deleted")),
+    ]
+
+
 def test_history_of_a_node(kcli, recorded):
     found = rows(kcli("metadata", "history", "--node", "2", recorded, "-o", "json"))
     assert {row["name"] for row in found} == {"broker 2"}
@@ -291,6 +303,41 @@ def test_what_lies_behind_damage_is_folded_and_the_answer_is_incomplete(kcli, tm
     assert [one["code"] for one in json.loads(done.stdout)["findings"]] == ["LOG-001"]
 
 
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"root:x:0:0:root:/root:/bin/bash\n" * 40, "the last batch runs past the end"),
+        (bytes(4096), "NUL bytes from byte 0 on"),
+        (batch(0, topic())[:-1] + b"?", "checksum"),
+        (b"", None),
+    ],
+    ids=["text", "zeros", "damaged", "empty"],
+)
+@pytest.mark.parametrize("kind", ["log", "segment", "bootstrap"])
+def test_a_log_of_which_no_batch_can_be_read_has_no_answer(kcli, tmp_path, log_dir, data, words, kind):
+    path = put_log(tmp_path, data) / "__cluster_metadata-0"
+    if kind == "bootstrap":
+        (path / f"{0:020}-{0:010}.checkpoint").write_bytes(gzip.decompress(SNAPSHOT.read_bytes()))
+    path = path / f"{0:020}.log" if kind == "segment" else path
+    if kind == "bootstrap" and not data:
+        assert show(kcli, path, "features")  # of a node that never ran
+        return
+    for words_before in (["show"], ["history"], ["export"], ["diff", log_dir]):
+        done = kcli("metadata", *words_before, path, "-o", "json")
+        document = json.loads(done.stdout)
+        (error,) = document["errors"]
+        assert (done.exit_code, document["rows"], document["findings"]) == (3, [], [])
+        assert (words or "no record of it is here") in error["message"]
+        assert error["path"].endswith(".log" if words or kind == "segment" else "__cluster_metadata-0")
+
+
+def test_a_segment_that_begins_with_a_torn_batch_makes_it_incomplete(kcli, tmp_path):
+    log_dir = put_log(tmp_path, batch(0, topic()))
+    put_log(tmp_path, batch(1, partition())[:-1], base=1)
+    done = kcli("metadata", "export", log_dir, "-o", "text")
+    assert (done.exit_code, done.stdout.splitlines()[0][:12]) == (1, "# INCOMPLETE")
+
+
 def test_a_script_of_what_is_incomplete_begins_with_that(kcli, tmp_path):
     log_dir = put_log(tmp_path, batch(3, topic(), partition(0)), base=3)
     done = kcli("metadata", "export", "-o", "text", log_dir)
@@ -344,6 +391,13 @@ def test_a_summary_names_its_end_and_each_log(kcli, log_dir, tmp_path):
     other = put_log(tmp_path / "d1", *(batch(offset, value) for offset, value in enumerate(CLUSTER)))
     both = "".join(kcli("metadata", "show", log_dir, other, "-o", "table").stdout.split())
     assert all(f"{one}/__cluster_metadata-0" in both for one in (log_dir.name, other.name))
+
+
+def test_the_record_of_a_new_leader_is_a_moment(kcli, recorded):
+    for at in (0, 1):
+        (row,) = show(kcli, recorded, "--at", str(at))
+        assert (row["metadata_offset"], row["metadata_epoch"], row["leader"]) == (at, 1, 100)
+    assert show(kcli, recorded, "--at", "0")[0]["timestamp"] < row["timestamp"]
 
 
 def test_the_snapshot_of_a_bootstrap_is_read_in_its_directory(kcli, tmp_path):

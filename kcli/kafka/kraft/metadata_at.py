@@ -10,6 +10,8 @@ from kcli.kafka.kraft.metadata_image import Watch
 from kcli.kafka.kraft.metadata_loader import (
     ALL_RECORDS,
     BEYOND,
+    NOT_WHOLE,
+    TORN_END,
     Metadata,
     Until,
     Walk,
@@ -37,6 +39,7 @@ def metadata_at(
     first = segments[0][0] if segments else None
     metadata = newest_snapshot(partition, until, None if watch is None else first)
     start, metadata.until = metadata.end_offset, until
+    metadata.has_batch = start > 0  # the records of a bootstrap, which end at 0, are none of the log
     if watch is not None:
         metadata.image.watch = watch(metadata)
     ends = [base for base, _ in segments[1:]] + [INT64] * bool(segments)
@@ -49,13 +52,23 @@ def metadata_at(
             metadata.lose(f"offsets {metadata.end_offset}..{base - 1} are not here", partition.shown, None)
         with DataFile(path) as file:
             metadata.read(file, shown_path(partition, path), start, walk=walk)
-    # the records of a bootstrap end at 0
-    if metadata.image.offset < 0 and not (metadata.voters or metadata.levels):
-        message = f"what is here begins at offset {first}" if first else "no record of it is here"
-        raise FileError(partition.shown, "nothing-to-read", message)
+    _refuse_nothing(metadata, partition.shown, first)
     take_quorum_state(metadata, partition)
     _say_end(metadata)
     return metadata
+
+
+def _refuse_nothing(metadata: Metadata, path: str, first: int | None) -> None:
+    """Raise FileError where no batch could be read, and where all that is here is of a later time."""
+    is_later = metadata.has_reached or (first is not None and metadata.until.is_past(first))
+    is_cut = any(one.code in {NOT_WHOLE, TORN_END} for one in metadata.findings)
+    if metadata.has_batch or (not is_cut and (metadata.voters or metadata.levels)):
+        return
+    if is_later or not is_cut:
+        message = f"what is here begins at offset {first}" if is_later else "no record of it is here"
+        raise FileError(path, "nothing-to-read", message)
+    last = metadata.findings[-1]
+    raise FileError(last.path or path, "corrupt", f"no batch can be read: {last.message}", last.position)
 
 
 def _say_end(metadata: Metadata) -> None:
@@ -78,6 +91,7 @@ def metadata_of_file(
         metadata.lose(f"offsets 0..{name.base_offset - 1} are not here", shown_as, None)
     with DataFile(path) as file:
         has_footer = metadata.read(file, shown_as, walk=walk)
+    _refuse_nothing(metadata, shown_as, name.base_offset)
     if name.kind != LOG and not has_footer and name.epoch is not None:
         metadata.lose(NO_FOOTER, shown_as, None)
     if name.kind != LOG:

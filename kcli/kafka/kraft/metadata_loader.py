@@ -23,6 +23,7 @@ from formats.control import (
     control_record,
 )
 from formats.errors import FormatError
+from formats.java_text import NUL_TAIL
 from formats.magic import LARGEST_HEADER, LATEST, is_legacy, is_valid, read_header
 from formats.messages.metadata import METADATA_RECORDS, decode_alike
 from formats.messages.reader import Unknown
@@ -133,8 +134,8 @@ class Metadata:
     that a record gives a feature, in log order; `kraft_versions`: those of KRaftVersionRecords.
     `has_passed_over`: whether a newer snapshot could not be read. `log_start_offset`: of the log alone.
     `lost`: what is gone of the log itself. `until`: the last record that counts, `has_reached` says that a
-    later one is there. `timestamp`: of the last record; `stamps`: epoch and time of
-    those in transactions. `is_whole`: whether nothing is damaged or missing.
+    later one is there. `timestamp`: of the last record; `stamps`: epoch and time of those in transactions.
+    `is_whole`: whether nothing is damaged or missing; `has_batch`: whether any batch could be read.
     """
 
     def __init__(self, directory: str) -> None:
@@ -154,6 +155,7 @@ class Metadata:
         self.until = Until()
         self.has_reached = False
         self.is_whole = True
+        self.has_batch = False
         self.timestamp: int | None = None
         self.stamps: dict[int, tuple[int, int]] = {}
 
@@ -180,7 +182,7 @@ class Metadata:
                     self.has_reached = True
                     return False
                 if not data:
-                    self.timestamp = time
+                    self.timestamp, self.has_batch = time, True
                 else:
                     try:
                         ends_with_footer = self._batch(file, position, data, path, start)
@@ -220,7 +222,7 @@ class Metadata:
                 value = None if size < 0 else data[at : at + size]
                 if value != NO_OP_VALUE or NO_OP not in self.record_places:
                     self._data(offset, value, path, position)
-        self.end_offset = self.image.offset + 1
+        self.end_offset, self.has_batch = self.image.offset + 1, True
         return True
 
     def _batches(self, file: DataFile, window: "Window", start: int) -> Iterator[tuple[int, bytes]]:
@@ -265,6 +267,10 @@ class Metadata:
                 if self.until.is_past(record.offset, record.timestamp):
                     self.has_reached = True
                     return False
+                self.has_batch = True
+                if record.offset >= start:
+                    self.image.offset, self.image.epoch = record.offset, header.partition_leader_epoch
+                    self.end_offset, self.timestamp = record.offset + 1, record.timestamp
                 if header.is_control:
                     control = control_record(record.key, record.value)
                     is_footer = control.type == SNAPSHOT_FOOTER
@@ -274,8 +280,6 @@ class Metadata:
                         place = RecordPlace(record.offset, path, position)
                         self.kraft_versions.append(FeatureLevel(place, "kraft.version", int(str(level))))
                 elif record.offset >= start:
-                    self.image.offset, self.image.epoch = record.offset, header.partition_leader_epoch
-                    self.end_offset, self.timestamp = record.offset + 1, record.timestamp
                     self._data(record.offset, record.value, path, position)
         except FormatError as error:
             raise file_error(file.path, error) from error
@@ -376,9 +380,10 @@ class Metadata:
         if isinstance(item, DamagedRange):
             self.lose(damaged_range_text(item), path, item.start)
         elif item.reason in TORN:
-            self.lose(describe_torn(item), path, item.position, TORN_END)
+            code = TORN_END if item.position else NOT_WHOLE  # no append that was under way where nothing is
+            self.lose(describe_torn(item), path, item.position, code)
         elif item.reason != END:
-            self.lose(item.reason, path, item.position)
+            self.lose(NUL_TAIL.format(item.position), path, item.position)
 
     def lose(self, message: str, path: str, position: int | None, code: str = NOT_WHOLE) -> None:
         """Keep that something cannot be read, or is not here."""
