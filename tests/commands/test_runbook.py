@@ -246,6 +246,10 @@ def test_nightly_sweep(run, tmp_path):
     assert status == 1
     assert f"error LOG-003 b/d0/orders-0/{0:020}.log: offset 0: the checksum does not match" in said
     assert "damaged b/d0/orders-0: log end 26 to 26 LOG-003\n" in said and "gone b/d1/events-2" in said
+    next(one for one in runs.glob("check-*") if "01-02" not in one.name).rename(runs / "check-2026-01-03")
+    status, said = run("nightly-sweep", "runs", "b/d0", "b/d1", "absent")
+    assert status == 4 and "error not-found absent: no such file or directory\n" in said
+    assert "damaged absent: " in said and "kcli diff runs/check-2026-01-03/" in said
 
 
 @pytest.mark.slow
