@@ -166,7 +166,8 @@ def diff(
     job = partial(jobs.diff, query=query)
     command = Command(name="metadata diff", job=job, accepts=jobs.METADATA_FILES, expand=jobs.expand)
     if since is None:
-        expand, split = comparing(jobs.pairs, jobs.expand)
+        expected = "two metadata logs or snapshots, or one and --from"
+        expand, split = comparing(jobs.pairs, jobs.expand_several, expected)
         command = command._replace(expand=expand, split=split, compares=True)
     run(command, inputs.without_selection(), output, engine)
 

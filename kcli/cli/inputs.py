@@ -53,6 +53,7 @@ def named_paths(inputs: Inputs) -> Iterator[str]:
 def comparing(
     grouped: Callable[[Sequence[Unit]], list[Unit]],
     opened: Callable[[Found], Found] = lambda file_set: file_set,
+    expected: str = "two replicas of a partition at least: log dirs or partition dirs",
 ) -> tuple[Callable[[Found], Found], Callable[[list[Unit], bool], list[Unit]]]:
     """Return `expand` and `split` of a command that compares replicas, which are `grouped` to units.
 
@@ -68,7 +69,7 @@ def comparing(
     def split(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
         groups = grouped(units)
         if groups and not unreadable and all(len(unit.targets) == 1 for unit in groups):
-            raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
+            raise UsageError(f"expected {expected}")
         return groups
 
     return expand, split

@@ -23,7 +23,7 @@ from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.quorum_start import quorum_node
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, log_dir_state
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, log_dir_state, metadata_log
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.replicas import FailoverControllerRow, FailoverRow
@@ -64,16 +64,19 @@ def expand(file_set: Found) -> Found:
         for target in file_set.targets
         if target.log_dir not in of_log_dirs or target.kind != PARTITION or _is_metadata(target)
     ]
-    failures = [] if targets else [_without_metadata_log(log_dir) for log_dir in file_set.named_log_dirs]
+    failures = [] if targets else [*without_metadata_logs(file_set)]
     return replace(file_set, targets=targets, failures=[*file_set.failures, *failures])
 
 
-def _without_metadata_log(log_dir: str) -> FileError:
-    facts = directory_facts(log_dir)
-    message = f"no {METADATA_DIRECTORY} is here: name the log dir of metadata.log.dir, or a controller's"
-    if facts.broker_id is not None and not facts.is_kraft:
-        message = "its broker uses ZooKeeper, which keeps topics, leaders and ISRs: no file here has them"
-    return FileError(shown(log_dir), "no-metadata-log", message)
+def without_metadata_logs(file_set: Found) -> Iterator[FileError]:
+    """Yield an error for each log dir that was named and holds no metadata log."""
+    for log_dir in file_set.named_log_dirs:
+        facts = directory_facts(log_dir)
+        message = f"no {METADATA_DIRECTORY} is here: name the log dir of metadata.log.dir, or a controller's"
+        if facts.broker_id is not None and not facts.is_kraft:
+            message = "its broker uses ZooKeeper, which keeps topics, leaders and ISRs: no file here has them"
+        if metadata_log(log_dir) is None:
+            yield FileError(shown(log_dir), "no-metadata-log", message)
 
 
 def _is_metadata(target: Target) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -91,6 +91,15 @@ class MetadataQuery:
 def expand(file_set: Found) -> Found:
     """Return the same with the metadata log alone of each log dir that was named."""
     return failover.expand(file_set)
+
+
+def expand_several(file_set: Found) -> Found:
+    """Return the same; of one alone nothing, and an error for each log dir that was named without one."""
+    result = expand(file_set)
+    if len(result.targets) != 1:
+        return result
+    failures = [*result.failures, *failover.without_metadata_logs(file_set)]
+    return replace(result, targets=[] if failures else result.targets, failures=failures)
 
 
 def read(target: Target, partition: Partition, until: Until, watch: MakeWatch | None = None) -> Metadata:

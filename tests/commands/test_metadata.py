@@ -22,6 +22,7 @@ from tests.metadata_records import (
     record,
     topic,
 )
+from tests.partitions import orders, put_range
 
 RECORDED = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
 DYNAMIC = Path(__file__).parents[1] / "data" / "startup" / "4.3.1-dynamic.tar.gz"
@@ -246,6 +247,17 @@ def test_diff_of_two_moments_and_of_two_logs(kcli, tmp_path, log_dir):
     assert kcli("metadata", "diff", log_dir, log_dir).exit_code == 0
     assert kcli("metadata", "diff", log_dir).exit_code == 2
     assert kcli("metadata", "diff", "--to", "3", log_dir).exit_code == 2
+
+
+def test_diff_names_the_log_dir_without_a_metadata_log(kcli, tmp_path, log_dir):
+    orders(tmp_path / "data", put_range(0, 3))
+    for dirs in ((log_dir, tmp_path / "data"), (tmp_path / "data", log_dir)):
+        done = kcli("metadata", "diff", *dirs, "-o", "table")
+        assert (done.exit_code, done.stdout) == (3, "")
+        assert f"{tmp_path}/data: no __cluster_metadata-0 is here" in done.stderr
+        assert str(log_dir) not in done.stderr
+    done = kcli("metadata", "diff", log_dir, tmp_path / "absent", "-o", "table")
+    assert (done.exit_code, done.stdout) == (3, "")  # one alone is no comparison
 
 
 def test_export_quotes_for_a_shell_and_for_the_tools(kcli, log_dir):
