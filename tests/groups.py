@@ -4,10 +4,11 @@ import struct
 
 import numpy as np
 
+from formats.messages.group import GROUP_VALUES
 from formats.primitives import uuid_bytes
 from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords
 from tests.builders import put_record, put_records
-from tests.metadata_records import put_topic
+from tests.metadata_records import put_fields, put_topic
 from tests.partitions import epoch_lines, log_dir, put_range, segment
 
 NOW = 1_800_000_000_000
@@ -51,6 +52,11 @@ def group_value(*members, protocol_type="consumer", generation=1, protocol="rang
         body += struct.pack(">ii", 1000, 1000)
         body += b"".join(struct.pack(">i", len(one)) + one for one in (subscription, assignment))
     return body
+
+
+def record_value(kind, **values):
+    """Return the value of a record about a group of a newer protocol, of a type."""
+    return struct.pack(">h", 0) + put_fields(GROUP_VALUES[kind].fields, values, 0)
 
 
 def batch(base, *records, producer=-1, timestamp=NOW):

@@ -26,7 +26,7 @@ def _put(field, value, version):
         each = field._replace(array=False)
         return put_unsigned_varint(len(value) + 1) + b"".join(_put(each, one, version) for one in value)
     if field.struct is not None:
-        return _put_fields(field.struct, value, version)
+        return b"\xff" if value is None else put_fields(field.struct, value, version)
     if field.type in PLAIN:
         return struct.pack(PLAIN[field.type], value)
     if field.type == "uuid":
@@ -35,13 +35,16 @@ def _put(field, value, version):
     return b"\0" if data is None else put_unsigned_varint(len(data) + 1) + data
 
 
-def _put_fields(fields, values, version):
+def put_fields(fields, values, version):
+    """Return fields in a flexible version; those that are not given are zero, or empty."""
     here = [field for field in fields if version in field.versions]
     zeros = {"string": "", "bytes": b"", "uuid": "A" * 22, "bool": False}
+
+    def zero(field):
+        return [] if field.array else None if field.struct is not None else zeros.get(field.type, 0)
+
     plain = b"".join(
-        _put(field, values.get(field.name, [] if field.array else zeros.get(field.type, 0)), version)
-        for field in here
-        if field.tag is None
+        _put(field, values.get(field.name, zero(field)), version) for field in here if field.tag is None
     )
     tagged = sorted(
         (field.tag, _put(field, values[field.name], version))
@@ -56,7 +59,7 @@ def record(name, /, version=None, **values):
     """Return a record of a type, with the fields that are given; the others are zero, or empty."""
     schema = METADATA_SCHEMAS[name]
     number = schema.versions.highest if version is None else version
-    return bytes([1, schema.api_key, number]) + _put_fields(schema.fields, values, number)
+    return bytes([1, schema.api_key, number]) + put_fields(schema.fields, values, number)
 
 
 def batch(offset, *values, epoch=1, timestamp=NOW):

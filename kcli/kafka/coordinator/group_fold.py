@@ -128,6 +128,7 @@ class GroupFold:
         self.unknown = 0
         self._simple: dict[bytes, None] = {}
         self._highest = 4 if version >= FLEXIBLE_FROM else 3
+        self._highest_legacy = 0 if version >= NEW_COORDINATOR_FROM else self._highest
         self._one_by_one = keeps_removed or watch is not None
         self._keeps_removed, self._watch = keeps_removed, watch
 
@@ -142,7 +143,7 @@ class GroupFold:
     # Runs of commits, and other records between them
 
     def _take(self, records: CoordinatorRecords) -> None:
-        is_commit = is_whole_commit(records, self._highest)
+        is_commit = is_whole_commit(records, self._highest, self._highest_legacy)
         if is_commit.all():
             self._commit(records)
             return
@@ -253,7 +254,10 @@ class GroupFold:
             return None
         why = None
         if group is not None and group.type != own and number != GROUP_METADATA:
-            is_simple = group.type == CLASSIC and not group.fields(GROUP_METADATA).get("protocolType")
+            of_group = group.fields(GROUP_METADATA)
+            is_simple = group.type == CLASSIC and not (
+                of_group.get("protocolType") or of_group.get("members")
+            )
             why = None if is_simple and own != SHARE else f"group {group_id} is not a {own} group"
             group = None
         if value is not None:
@@ -289,11 +293,12 @@ def shorts(data: NDArray[np.uint8], at: Ints) -> Ints:
     return found
 
 
-def is_whole_commit(records: CoordinatorRecords, highest: int = 4) -> Flags:
+def is_whole_commit(records: CoordinatorRecords, highest: int = 4, highest_legacy: int = 0) -> Flags:
     """Return which records are commits, or their tombstones, whose key and value can be read to the end.
 
-    The reader of single records says what is wrong with the others. Its fast twin: values of version 0 to 3
-    end with timestamps behind the metadata, of version 4 they are left to the reader unless short.
+    `highest_legacy`: the highest version of a value whose key is of type 0. The reader of single records says
+    what is wrong with the others. Its fast twin: values of version 0 to 3 end with timestamps behind the
+    metadata, of version 4 they are left to the reader unless short.
     """
     data = np.frombuffer(records.data, np.uint8)
     short = partial(shorts, data)
@@ -319,7 +324,8 @@ def is_whole_commit(records: CoordinatorRecords, highest: int = 4) -> Flags:
         & (compact < 0x80)
         & ((tags == 0) | has_topic_id)
     )
-    is_value = is_old | (is_new & (end <= records.value_length))
+    has_version = (short(start) == OFFSET_COMMIT) | (version <= highest_legacy)
+    is_value = has_version & (is_old | (is_new & (end <= records.value_length)))
     found: Flags = is_read & (is_value | (records.value_length < 0))
     return found
 

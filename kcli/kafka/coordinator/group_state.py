@@ -15,6 +15,8 @@ from kcli.kafka.coordinator.group_fold import CLASSIC, CONSUMER, SHARE, STREAMS,
 
 EMPTY, STABLE, ASSIGNING, RECONCILING, NOT_READY = "Empty", "Stable", "Assigning", "Reconciling", "NotReady"
 CONSUMER_PROTOCOL_TYPE = "consumer"
+FIRST_EPOCH = 1
+"""The epoch of a group and of its target assignment that no record has said yet."""
 
 
 class RecordTypes(NamedTuple):
@@ -65,13 +67,13 @@ def state_of(group: FoldedGroup) -> str:
         return EMPTY
     if group.type == SHARE:
         return STABLE
-    epoch = group.fields(numbers.target).get("assignmentEpoch", -1)
+    epoch = group.fields(numbers.target).get("assignmentEpoch", FIRST_EPOCH)
     of_group = group.fields(numbers.group)
     if group.type == STREAMS:
         topology = group.fields(TOPOLOGY).get("epoch")
         if topology is None or topology != of_group.get("validatedTopologyEpoch", -1):
             return NOT_READY
-    if of_group.get("epoch", 0) > epoch:
+    if of_group.get("epoch", FIRST_EPOCH) > epoch:
         return ASSIGNING
     is_settled = all(
         one["state"] == numbers.stable and one["memberEpoch"] == epoch for one in current.values()

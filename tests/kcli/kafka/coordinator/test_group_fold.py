@@ -31,6 +31,8 @@ from tests.groups import (
     group_key,
     group_value,
     put_columns,
+    record_value,
+    text,
 )
 from tests.partitions import unit
 from tests.transactions import ended
@@ -66,7 +68,7 @@ def test_the_newest_commit_of_a_partition_counts_in_whatever_version(tmp_path):
         commit(0, offset=9, version=0),
         commit(1, offset=3, version=4, topic_id=TOPIC_ID),
         commit(2, partition=1, offset=7, version=1, expires=NOW + 1),
-        batch(3, (commit_key("g", "orders", 2, kind=0), commit_value(4, version=2))),
+        batch(3, (commit_key("g", "orders", 2, kind=0), commit_value(4, version=0))),
         commit(4, partition=3, offset=8, version=4, metadata="m" * 100),
     )
     assert counting(found) == {("g", "orders", 0): 3, ("g", "orders", 1): 7, ("g", "orders", 2): 4} | {
@@ -109,6 +111,24 @@ def test_a_classic_group_is_as_its_newest_record_says(tmp_path):
     assert folded(tmp_path / "c", stable, batch(1, (group_key("g"), None))).all_groups() == {}
 
 
+def test_a_group_that_has_written_no_epoch_of_its_assignment_has_the_first(tmp_path):
+    names = dict.fromkeys(("instanceId", "rackId", "subscribedTopicRegex", "serverAssignor"))
+    member = (struct.pack(">h", 5) + text("c") + text("m"), record_value(5, **names))
+    current = (struct.pack(">h", 8) + text("c") + text("m"), record_value(8, memberEpoch=1))
+    states = []
+    for number, epoch in enumerate((1, 2)):
+        whole = (group_key("c", 3), record_value(3, epoch=epoch))
+        states.append(state_of(folded(tmp_path / str(number), batch(0, member, whole, current)).groups["c"]))
+    assert states == ["Stable", "Assigning"]
+
+
+def test_a_key_of_type_0_has_a_value_of_version_0(tmp_path):
+    pair = commit_key("g", "orders", 0, kind=0), commit_value(5, version=1)
+    assert [one.offset for one in folded(tmp_path / "a", batch(0, pair)).troubles] == [0]
+    before = folded(tmp_path / "b", batch(0, pair), version=(3, 9))
+    assert (before.troubles, counting(before)) == ([], {("g", "orders", 0): 5})
+
+
 @pytest.mark.parametrize(
     ("pair", "troubles", "unknown"),
     [
@@ -149,7 +169,7 @@ def test_the_quick_look_at_commits_takes_none_that_the_reader_refuses():
         value = commit_value(choose.randrange(99), version=version, metadata="m" * choose.choice((0, 3)))
         if version == 4:
             value = commit_value(1, version=4, metadata="ab", topic_id=topic_id)
-        key, value = bytearray(commit_key("grp", "topic", 3, choose.randrange(3))), bytearray(value)
+        key, value = bytearray(commit_key("grp", "topic", 3, choose.choice((0, 1, 1, 1, 2)))), bytearray(value)
         for part in (key, value):
             if choose.random() < 0.5:
                 part[choose.randrange(len(part))] = choose.choice((0, 1, 5, 127, 128, 255))

@@ -39,6 +39,7 @@ public final class Main {
         Map.entry("rlmm_cache", RlmmCache::answer),
         Map.entry("remote_lineage", RemoteLineage::answer),
         Map.entry("remote_log", RemoteLog::answer),
+        Map.entry("groups", Groups::answer),
         Map.entry("transactions", Transactions::answer),
         Map.entry("message_types", Messages::types),
         Map.entry("messages", Messages::random),
