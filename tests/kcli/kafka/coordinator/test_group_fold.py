@@ -169,7 +169,10 @@ def test_the_quick_look_at_commits_takes_none_that_the_reader_refuses():
         value = commit_value(choose.randrange(99), version=version, metadata="m" * choose.choice((0, 3)))
         if version == 4:
             value = commit_value(1, version=4, metadata="ab", topic_id=topic_id)
-        key, value = bytearray(commit_key("grp", "topic", 3, choose.choice((0, 1, 1, 1, 2)))), bytearray(value)
+        key, value = (
+            bytearray(commit_key("grp", "topic", 3, choose.choice((0, 1, 1, 1, 2)))),
+            bytearray(value),
+        )
         for part in (key, value):
             if choose.random() < 0.5:
                 part[choose.randrange(len(part))] = choose.choice((0, 1, 5, 127, 128, 255))
