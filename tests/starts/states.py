@@ -531,6 +531,7 @@ CHANGES |= {
     f"{first}; {second}": in_turn(CHANGES[first], CHANGES[second])
     for first, second in (
         ("topic deleted", "log-start of NUL bytes in d1"),
+        ("topic deleted", "cleaner-offset of version 7 in d1"),
         ("log dirs of ZooKeeper", "replication-offset miscounted in d1"),
         ("leader-epoch-checkpoint with a word", "log-start of NUL bytes in d1"),
     )

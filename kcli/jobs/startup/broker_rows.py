@@ -22,6 +22,7 @@ from kcli.kafka.kraft.remedies import remedy, server_log
 from kcli.kafka.kraft.start_findings import (
     LOG_DIR_OFFLINE,
     OPENS_NONE,
+    endless_wait,
     findings_of_broker,
     of_plan,
     offline_log_dirs,
@@ -73,9 +74,10 @@ def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator
             meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
             stop = next(iter(plan.stops), plan.metadata_log_failure)
             offline = {**plan.start.offline, **plan.blocked}
-            cause = stop or plan.wait or next(iter(offline.values()), plan.lost_metadata)
+            wait = endless_wait(plan, offline)
+            cause = stop or wait or next(iter(offline.values()), plan.lost_metadata)
             outcome: BrokerOutcome = DEGRADED if offline else BROKER_STARTS
-            if stop or plan.wait:
+            if stop or wait:
                 outcome = FAILS if stop else WAITS
             yield ReleaseRow(
                 broker_id=meta.node_id if meta else None,
@@ -184,7 +186,9 @@ class StartReducer:
         rows = [_not_started(one, plan, offline) for one in found]
         if stop is None and plan.wait is None and plan.fates is not None:
             rows += [_empty_row(plan, replica, offline) for replica in plan.fates.empty]
-        row = self._row(plan, dirs, rows, stop or next(iter(offline.values()), None), is_end=stop is not None)
+        wait = endless_wait(plan, offline) if stop is None else None
+        failure = stop or wait or next(iter(offline.values()), None)
+        row = self._row(plan, dirs, rows, failure, is_end=stop is not None, is_waiting=wait is not None)
         return row, rows, [*findings_of_broker(plan, logs), *_locked(log_dirs)]
 
     def _row(
@@ -195,17 +199,18 @@ class StartReducer:
         failure: StartFailure | None,
         *,
         is_end: bool,
+        is_waiting: bool,
     ) -> StartupBrokerRow:
-        """Return the row of a broker; `failure` ends the process, or takes a log dir offline."""
+        """Return the row of a broker; `failure` ends or delays the process, or takes a log dir offline."""
         meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
         lost = [row.records_lost for row in rows if row.outcome not in {FAILS, NOT_STARTED}]
         seconds = (one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT for one in dirs)
         metadata_log_dir = plan.start.metadata_log_dir
-        outcome: BrokerOutcome = BROKER_STARTS if failure is None else FAILS if is_end else DEGRADED
-        if plan.wait is not None and not is_end:
-            outcome = WAITS
+        outcome: BrokerOutcome = BROKER_STARTS if failure is None else DEGRADED
+        if is_end or is_waiting:
+            outcome = FAILS if is_end else WAITS
         stop = failure if is_end else None
-        cause = plan.wait if outcome == WAITS else failure or plan.lost_metadata
+        cause = failure or plan.lost_metadata
         if cause is None and any(row.reason == OPENS_NONE for row in rows):
             cause = StartFailure("", OPENS_NONE, plan.config.path)
         says = None if cause is None or outcome == WAITS else server_log(cause) or None

@@ -77,12 +77,17 @@ class Misfit(NamedTuple):
 
 
 class DeletedTopic(NamedTuple):
-    """A topic that was deleted, and the offset of the record that says so."""
+    """A topic that was deleted, and the offset of the record that says so.
+
+    `left_in`: ids of log dirs in which a controller goes on to count it. `ReplicationControlManager` forgets
+    those of a partition once for each replica in sync, so not where none was.
+    """
 
     name: str
     topic_id: str
     partitions: int
     offset: int
+    left_in: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -236,7 +241,10 @@ def _remove_topic(image: Image, offset: int, fields: Fields) -> str | None:
     if topic is None:
         return f"there is no topic {fields['topicId']}"
     image.configs.pop((TOPIC, topic.name), None)
-    image.removed.append(DeletedTopic(topic.name, fields["topicId"], len(topic.partitions), offset))
+    left_in = frozenset(
+        place for one in topic.partitions.values() if not one.isr for place in one.directories or ()
+    )
+    image.removed.append(DeletedTopic(topic.name, fields["topicId"], len(topic.partitions), offset, left_in))
     return None
 
 

@@ -41,8 +41,7 @@ def stop_findings(plan: StartPlan) -> Iterator[Finding]:
         message = f"{stop.exception}: {with_remedy(stop, paths)}"
         yield _finding("START-009", message, log_dir_of(stop.path, plan.log_dirs), stop)
     if plan.wait is not None:
-        log_dir = log_dir_of(plan.wait.path, plan.log_dirs)
-        yield _finding("START-022", f"it waits for ever: {with_remedy(plan.wait, paths)}", log_dir, plan.wait)
+        yield _wait_finding(plan, plan.wait)
     if plan.copy_of is not None:
         yield Finding("START-023", plan.copy_of, dir=shown(plan.log_dirs[0].path))
     for path, reason in {**plan.start.offline, **plan.blocked}.items():
@@ -52,6 +51,11 @@ def stop_findings(plan: StartPlan) -> Iterator[Finding]:
         message = f"{lost.message}; to do: {remedy(lost, paths)}"
         finding = _finding("START-014", message, log_dir_of(lost.path, plan.log_dirs), lost)
         yield finding._replace(expected=None if plan.fates is None else METADATA_DIRECTORY)
+
+
+def _wait_finding(plan: StartPlan, wait: StartFailure) -> Finding:
+    words = f"it waits for ever: {with_remedy(wait, [one.path for one in plan.log_dirs])}"
+    return _finding("START-022", words, log_dir_of(wait.path, plan.log_dirs), wait)
 
 
 def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Finding:
@@ -128,6 +132,26 @@ def offline_log_dirs(plan: StartPlan, logs: Sequence[LogStart]) -> dict[str, Sta
     return {path: reason for path, reason in reasons.items() if reason is not None}
 
 
+def endless_wait(plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartFailure | None:
+    """Return why a node that does not end is never ready; `offline` as of `offline_log_dirs`.
+
+    The controller fails at each heartbeat that names an offline log dir in which it counts a topic that is
+    gone (`ReplicationControlManager.handleDirectoriesOffline`).
+    """
+    removed = [] if plan.metadata is None else plan.metadata.image.removed
+    for one in plan.log_dirs if plan.wait is None else ():
+        topic = next((each for each in removed if one.meta and one.meta.directory_id in each.left_in), None)
+        if topic is not None and one.path in offline:
+            cause = offline[one.path]
+            words = (
+                f"{cause.reason}: the log dir goes offline, and each heartbeat that says so fails, as topic "
+                f"{topic.name} was deleted while no replica in it was in sync; server.log: Topic ID "
+                f"{topic.topic_id} existed in isrMembers, but not in the topics map"
+            )
+            return cause._replace(exception="", message=words)
+    return plan.wait
+
+
 def _takes_offline(one: LogDirState, logs: Iterable[LogStart]) -> Iterator[StartFailure]:
     """Yield why logs take their log dir offline: an error of the disk in one does."""
     for each in logs:
@@ -187,7 +211,10 @@ def findings_of_logs(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Find
         failed = None if one.path in plan.start.offline else next(_takes_offline(one, logs), None)
         if failed is not None:
             yield Finding("START-010", str(failed), dir=shown(one.path))
-    end = next(process_ends(plan, logs, offline_log_dirs(plan, logs)), None)
+    offline = offline_log_dirs(plan, logs)
+    end, wait = next(process_ends(plan, logs, offline), None), endless_wait(plan, offline)
+    if end is None and wait is not None and wait is not plan.wait:
+        yield _wait_finding(plan, wait)
     if end is not None and end not in {
         *plan.stops,
         plan.metadata_log_failure,

@@ -65,7 +65,7 @@ def test_a_deleted_topic_takes_its_partitions_and_settings_with_it():
     image.replay(3, message("RemoveTopicRecord", topicId=TOPIC_ID))
 
     assert image.config("orders", "min.insync.replicas") is None
-    assert image.removed == [("orders", TOPIC_ID, 1, 3)]
+    assert image.removed == [("orders", TOPIC_ID, 1, 3, frozenset())]
     assert list(image.partitions()) == []
 
 
