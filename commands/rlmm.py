@@ -303,8 +303,8 @@ def partition(
     if layout == KIP:
         named = list(chain.from_iterable(map(_named, users)))
         run_rows("rlmm partition", kip.partition_rows(named, count), output, types=(RLMM_KIP_PARTITION,))
-    known = list(chain.from_iterable(map(_user_partitions, users)))
-    run_rows("rlmm partition", partition_rows(known, count), output)
+    user_partitions = list(chain.from_iterable(map(_user_partitions, users)))
+    run_rows("rlmm partition", partition_rows(user_partitions, count), output)
 
 
 def _named(word: str, expected: str = "TOPIC:PARTITION, such as orders:0, or :0..3") -> list[tuple[str, int]]:

@@ -252,10 +252,10 @@ def _base64(text: str, field: str) -> bytes:
         raise CorruptError(0, field, "base64", str(error)) from error
 
 
-def _no_others(content: Mapping[str, Any], known: Any, field: str) -> None:
+def _no_others(content: Mapping[str, Any], names: Any, field: str) -> None:
     for name in content:
-        if name not in known:
-            raise UnsupportedError(0, field, f"members {', '.join(sorted(known))}", _shown(name))
+        if name not in names:
+            raise UnsupportedError(0, field, f"members {', '.join(sorted(names))}", _shown(name))
 
 
 def _member(content: Mapping[str, Any], name: str, field: str, kind: type[Any] = object) -> Any:

@@ -280,12 +280,12 @@ def decode_metadata(
     schema = METADATA_RECORDS.get(api_key)
     if schema is None or (version not in schema.versions and not nearest):
         return Unknown(api_key, version, bytes(value))
-    known = max(min(version, schema.versions.highest), schema.versions.lowest)
+    read_as = max(min(version, schema.versions.highest), schema.versions.lowest)
     collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
     collector.span(f"{schema.name} frame version", 0, at, frame_version)
     collector.span(f"{schema.name} record type", at, after_key, api_key)
     collector.span(f"{schema.name} record version", after_key, start, version)
-    message = read_message(schema, known, value, start, collector)
+    message = read_message(schema, read_as, value, start, collector)
     if message.rest:
         raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
     return message

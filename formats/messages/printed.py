@@ -194,10 +194,10 @@ def _consumer_protocol(name: str, data: bytes, otherwise: str, collector: Collec
         version, start = int16(data, 0)
         # A later version is read as the last known one, but Kafka's readers of structs look whether they know
         # it.
-        known = max(min(version, schema.versions.highest), schema.versions.lowest)
-        fields, _ = reader(schema, known)(data, start, collector)
+        read_as = max(min(version, schema.versions.highest), schema.versions.lowest)
+        fields, _ = reader(schema, read_as)(data, start, collector)
     except FormatError:
         return otherwise
     if version > schema.versions.highest and any(map(_holds_structs, fields.values())):
         return otherwise
-    return to_json(schema, known, fields)
+    return to_json(schema, read_as, fields)

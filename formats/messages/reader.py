@@ -409,7 +409,7 @@ def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tupl
     return (None if count < 0 else count), after
 
 
-def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _Step:
+def _tags(name: str, declared: dict[int, _Step], of_other_versions: set[int]) -> _Step:
     label = f"{name} tagged fields"
 
     def step(buffer: Buffer, position: int, collector: Collector, values: dict[str, Value]) -> int:
@@ -427,11 +427,11 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
                 raise CorruptError(start, label, "a tag of this version", tag)
             size, at = primitives.unsigned_varint(buffer, at, label)
             collector.span(f"{label}: tag {tag} and size", start, at, f"tag {tag}, {size} bytes")
-            if tag in known:
+            if tag in declared:
                 if tag in met:
                     before, after = met[tag]
                     collector.replaced.append(UnknownTag(name, tag, bytes(buffer[before:after])))
-                end = known[tag](buffer, at, collector, values)
+                end = declared[tag](buffer, at, collector, values)
                 collector.known_tags.append((name, tag))
                 met[tag] = at, end
             else:

@@ -121,9 +121,9 @@ _ENVELOPES = {
 
 def read_envelope(value: Buffer) -> Envelope:
     """Return frame version, api key and message version; UnsupportedError if one of them is unknown."""
-    known = _ENVELOPES.get(bytes(value[:SHORTEST_ENVELOPE]))
-    if known is not None:
-        return known
+    envelope = _ENVELOPES.get(bytes(value[:SHORTEST_ENVELOPE]))
+    if envelope is not None:
+        return envelope
     frame_version, at = short_varint(value, 0, "frame version")
     if frame_version != FRAME_VERSION:
         raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)

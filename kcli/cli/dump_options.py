@@ -125,8 +125,8 @@ class SelectionOptions(NamedTuple):
             if name not in COMPRESSION_NAMES.values():
                 from kcli.output.suggest import did_you_mean
 
-                known = COMPRESSION_NAMES.values()
-                raise UsageError(f"--codec {name}: {did_you_mean(name, known)}one of {', '.join(known)}")
+                names = COMPRESSION_NAMES.values()
+                raise UsageError(f"--codec {name}: {did_you_mean(name, names)}one of {', '.join(names)}")
         pattern = None if self.grep is None else os.fsencode(self.grep)
         try:
             re.compile(pattern or b"")

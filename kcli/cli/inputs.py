@@ -260,21 +260,21 @@ def other_topics(inputs: Inputs) -> str:
 
 def topics_not_found(file_set: Found, inputs: Inputs) -> Iterator[Failure]:
     """Yield a failure for each topic that was named beside others, and has nothing here."""
-    known = {
+    topics = {
         target.name.topic for target in file_set.targets if target.name is not None
     } | file_set.begun_empty
-    missing = [word for word in split_list(inputs.topic) if not any(fnmatchcase(one, word) for one in known)]
+    missing = [word for word in split_list(inputs.topic) if not any(fnmatchcase(one, word) for one in topics)]
     for word in missing:
         other = other_topics(inputs._replace(topic=[word]))
         message = f"--topic {word}: no partition or file here is of this topic{other}"
         yield Failure("", "nothing-matched", None, None, message)
 
 
-def advice(inputs: Inputs, known: Iterable[str]) -> str:
+def advice(inputs: Inputs, names: Iterable[str]) -> str:
     """Return which of the known topics --topic may mean."""
     from kcli.output.suggest import did_you_mean
 
-    topics = sorted(set(known))
+    topics = sorted(set(names))
     asked = [word for word in split_list(inputs.topic) if word not in topics]
     words = " ".join(filter(None, (did_you_mean(word, topics).rstrip() for word in asked)))
     return f"; {words}" if words else ""

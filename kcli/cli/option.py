@@ -122,10 +122,10 @@ def unfold_options(command: Callable[..., None]) -> Callable[..., None]:
     own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.name not in groups]
     names = {p.name for p in own}
     options = {name: [p for p in _unfold(group) if p.name not in names] for name, group in groups.items()}
-    shown = [*own, *chain.from_iterable(options.values())]
+    visible = [*own, *chain.from_iterable(options.values())]
     choices = [
         (p.name, p.default.long_name, p.default.choices)
-        for p in shown
+        for p in visible
         if isinstance(p.default, OptionDeclaration) and p.default.choices
     ]
 
@@ -143,8 +143,8 @@ def unfold_options(command: Callable[..., None]) -> Callable[..., None]:
             }
             command(**given, **values)
 
-    wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # typer reads it
-    wrapper.__annotations__ = {p.name: p.annotation for p in shown}
+    wrapper.__signature__ = inspect.Signature(visible)  # type: ignore[attr-defined]  # typer reads it
+    wrapper.__annotations__ = {p.name: p.annotation for p in visible}
     wrapper.__name__ = command.__name__
     wrapper.__doc__ = command.__doc__
     return wrapper

@@ -86,12 +86,12 @@ def _read(path: str) -> dict[str, Any]:
 def _refuse_unknown(table: dict[str, Any], options: set[str], words: set[str], path: str) -> None:
     """Refuse keys that are options of no command, and tables of no command."""
     for key, value in table.items():
-        kind, known = ("command", words) if isinstance(value, dict) else ("option", options)
-        if key not in known:
+        kind, names = ("command", words) if isinstance(value, dict) else ("option", options)
+        if key not in names:
             from kcli.output.suggest import did_you_mean
 
             raise UsageError(
-                f"{path}: {key}: no such {kind}; {did_you_mean(key, sorted(known))}".rstrip("; ")
+                f"{path}: {key}: no such {kind}; {did_you_mean(key, sorted(names))}".rstrip("; ")
             )
         if isinstance(value, dict):
             _refuse_unknown(value, options, words, path)

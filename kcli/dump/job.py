@@ -227,11 +227,11 @@ class Dump:
         if not (self.only_partitions or self.options.selects):
             for log_dir in file_set.named_log_dirs:
                 try:
-                    known = {failure.path for failure in file_set.failures}
+                    failed = {failure.path for failure in file_set.failures}
                     result.targets.extend(
                         target
                         for target in _log_dir(log_dir, result.failures)
-                        if target.shown not in known and self._is_shown(target)
+                        if target.shown not in failed and self._is_shown(target)
                     )
                 except FileError as error:
                     result.failures.append(FileError(shown(log_dir), *error.args[1:]))

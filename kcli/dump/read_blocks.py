@@ -185,7 +185,7 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     problems = deque(_invalid_batches(log, window))
     if cursor:
         problems = deque(problem for problem in problems if problem.position > window.positions[0])
-    shown = int(window.positions[0]) if cursor else None
+    last_position = int(window.positions[0]) if cursor else None
     if asked:
         window = some_of(window, asked.may_match(window.fields) & ~asked.rules_out(window.fields))
     if not options.records or options.layout:
@@ -205,8 +205,8 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
             continue
         for one in [selected] if options.limit is None else by_batch(selected):
             log.report(_up_to_position(problems, int(one.positions[-1])))
-            yield one._replace(begins=int(one.positions[0]) != shown)
-            shown = int(one.positions[-1])
+            yield one._replace(begins=int(one.positions[0]) != last_position)
+            last_position = int(one.positions[-1])
     log.report(problems)
 
 

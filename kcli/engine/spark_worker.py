@@ -79,9 +79,9 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
             error: Failure | None = None
             findings: list[Finding] = []
             ran_past_end = False
-            known: object = None
+            partial: object = None
             for outcome in mapped(job, [unit]):
-                known = outcome.partial
+                partial = outcome.partial
                 part.write(outcome.rows)
                 taken += len(outcome.rows)
                 findings += outcome.findings
@@ -94,7 +94,7 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
                     error=error,
                     taken=taken,
                     ran_past_end=ran_past_end,
-                    partial=known,
+                    partial=partial,
                 )
             )
     outcomes[-1] = replace(outcomes[-1], parts=() if part.receipt is None else (part.receipt,))

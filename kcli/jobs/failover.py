@@ -51,9 +51,9 @@ class Departure:
 
 def with_older(request: Departure, file_set: Found) -> Departure:
     """Return the same with the log dirs whose metadata is older than that of another node of the cluster."""
-    known = [metadata for metadata in metadata_of(file_set) if metadata.cluster_id is not None]
-    newest = {one.log_dir for one in newest_of(known).values()}
-    return replace(request, older=frozenset(one.log_dir for one in known if one.log_dir not in newest))
+    images = [metadata for metadata in metadata_of(file_set) if metadata.cluster_id is not None]
+    newest = {one.log_dir for one in newest_of(images).values()}
+    return replace(request, older=frozenset(one.log_dir for one in images if one.log_dir not in newest))
 
 
 def expand(file_set: Found) -> Found:
@@ -94,8 +94,8 @@ def elected(left: Outcome | None, right: Outcome | None) -> Outcome:
     """Reduce outcomes: at the end come the rows of controllers, with the votes that each of them gets."""
     if right is not None:
         before = left.partial if left is not None else ()
-        known = [part for part in (before, right.partial) if isinstance(part, tuple)]
-        return replace(right, partial=tuple(row for part in known for row in part))
+        parts = [part for part in (before, right.partial) if isinstance(part, tuple)]
+        return replace(right, partial=tuple(row for part in parts for row in part))
     assert left is not None
     rows = left.partial if isinstance(left.partial, tuple) else ()
     nodes = [node for _, node in rows]
@@ -137,9 +137,9 @@ def _partitions(metadata: Metadata, target: Target, request: Departure) -> Itera
     if absent and not image.brokers:
         raise FileError(target.path, "unknown-broker", "this metadata registers no broker at all")
     if absent:
-        known = ", ".join(map(str, sorted(image.brokers)))
+        brokers = ", ".join(map(str, sorted(image.brokers)))
         raise FileError(
-            target.path, "unknown-broker", f"broker {absent[0]} is not registered here, only {known}"
+            target.path, "unknown-broker", f"broker {absent[0]} is not registered here, only {brokers}"
         )
     for broker in request.brokers:
         if image.brokers[broker].is_fenced:

@@ -300,9 +300,9 @@ def diff(unit: Unit, *, query: MetadataQuery) -> Outcome:
             yield Finding(BEYOND, "no voters are in it: they are not compared", lacking.directory)
         for one in differences(before, after):
             if _is_of(query, one) and (lacking is None or one.kind != VOTER):
-                shown = [_text(query, one, value) for value in (one.before, one.after)]
+                texts = [_text(query, one, value) for value in (one.before, one.after)]
                 yield MetadataDifferenceRow(
-                    place, after.directory, one.kind, one.name, one.change, one.field, *shown
+                    place, after.directory, one.kind, one.name, one.change, one.field, *texts
                 )
 
     return answer(unit, rows)

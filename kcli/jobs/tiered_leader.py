@@ -227,8 +227,8 @@ def has_remote_storage(partition: Partition) -> bool | None:
     if image is None or partition.topic is None:
         return None
     topic_id = partition.topic_id()
-    known = [key for key, each in image.topics.items() if each.name == partition.topic]
-    if not known or topic_id not in {known[0], None}:
+    topic_ids = [key for key, each in image.topics.items() if each.name == partition.topic]
+    if not topic_ids or topic_id not in {topic_ids[0], None}:
         return None
     config = topic_config(image, partition.topic)
     return None if config is None else config.remote_storage
@@ -242,9 +242,9 @@ def metadata_partition_of(
     `places`: where those of others are. `size`: that of the topic by the cluster metadata.
     """
     evidence = list(places)
-    known = next((number for key, number in evidence if key == user), None)
-    if known is not None:
-        return known
+    number_of_user = next((number for key, number in evidence if key == user), None)
+    if number_of_user is not None:
+        return number_of_user
     return _looked_in(user, size or events_topic_size(evidence[:EVIDENCE]))
 
 

@@ -70,7 +70,7 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
         if parse_file(name).scheme is not None:
             yield not_a_file(os.path.join(target.path, name), os.path.join(target.shown, shown(name)))
     renamed = opened_names(files)
-    known = frozenset(renamed.values())
+    expected = frozenset(renamed.values())
     for name in files:
         if name.startswith(SILLY_RENAME):
             yield Note("nfs", os.path.join(target.shown, shown(name)))
@@ -78,7 +78,7 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
             target.name is None and parse_file(name).scheme == IN_TIERED_STORAGE
         ):
             yield Note("no-offset", os.path.join(target.shown, shown(name)))
-        elif is_misnamed(renamed.get(name, ""), known):
+        elif is_misnamed(renamed.get(name, ""), expected):
             yield Note("non-canonical-name", os.path.join(target.shown, shown(name)))
 
 

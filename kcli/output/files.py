@@ -80,11 +80,11 @@ class TextWriter:
 
     def write(self, rows: Sequence[Item]) -> None:
         """Write rows."""
-        shown = list(self._view.chosen(rows))
-        if shown:
-            self._write(shown, self._view, self._text, nothing)
+        chosen = list(self._view.chosen(rows))
+        if chosen:
+            self._write(chosen, self._view, self._text, nothing)
             self._view = self._view._replace(headers=False)
-            self.rows += sum(row.batch.num_rows if isinstance(row, ArrowBlock) else 1 for row in shown)
+            self.rows += sum(row.batch.num_rows if isinstance(row, ArrowBlock) else 1 for row in chosen)
 
     def finish(self, tail: Tail) -> None:
         """Write findings and errors if the format carries them, and the header of a csv without rows."""

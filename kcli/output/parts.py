@@ -154,10 +154,10 @@ def settle(parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
     """
     findings, failures = tail()
     directory, view = parts.directory, parts.view
-    there, known = set(_files(directory)), {part.path for part in written}
-    if known - there:
+    there, ours = set(_files(directory)), {part.path for part in written}
+    if ours - there:
         raise FileNotFoundError(errno.ENOENT, "parts that workers have written are not there", directory)
-    for path in there - known:
+    for path in there - ours:
         os.unlink(os.path.join(directory, path))
     run = uuid.uuid4()
     digits = max(len(str(len(written))), DIGITS)

@@ -28,8 +28,8 @@ def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[s
     listed; else some of each and how many more there are.
     """
     for severity, code, group in by_code(findings):
-        shown, left = first_of(group, all_of_them=explained)
-        yield from map(finding_line, shown)
+        first, left = first_of(group, all_of_them=explained)
+        yield from map(finding_line, first)
         if left:
             yield f"{severity} {code}: {left} more; -v lists and explains them"
         if explained:
@@ -50,8 +50,8 @@ def by_code(findings: Iterable[Finding]) -> Iterator[tuple[str, str, list[Findin
 
 def first_of(group: list[Finding], *, all_of_them: bool) -> tuple[list[Finding], int]:
     """Return the findings of a code that are listed, and how many are not."""
-    shown = group if all_of_them or len(group) <= LINES_A_CODE + 1 else group[:LINES_A_CODE]
-    return shown, len(group) - len(shown)
+    first = group if all_of_them or len(group) <= LINES_A_CODE + 1 else group[:LINES_A_CODE]
+    return first, len(group) - len(first)
 
 
 def _worst(findings: Iterable[Finding]) -> int:
@@ -84,8 +84,8 @@ def grouped_lines(
     for severity, code, group in by_code(findings):
         count = f" ({len(group)})" if len(group) > 1 else ""
         yield from _severe(f"{severity} {code}{count}: {CATALOGUE[code].title}", width, is_colored)
-        shown, left = first_of(group, all_of_them=explained)
-        for finding in shown:
+        first, left = first_of(group, all_of_them=explained)
+        for finding in first:
             place = f"{finding.place}: " if finding.place else ""
             yield from _folded(one_line(f"{place}{finding.message}"), width, "  ")
         if left:

@@ -293,12 +293,12 @@ def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Conditio
 
 
 def _known(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:
-    known = list(dict.fromkeys(column for row_type in types for column in row_type.names))
-    if name not in known:
+    columns = list(dict.fromkeys(column for row_type in types for column in row_type.names))
+    if name not in columns:
         from kcli.output.suggest import did_you_mean
 
-        advice = did_you_mean(name, known)
-        others = f"kcli help columns {command} lists all" if advice else f"there are {', '.join(known)}"
+        advice = did_you_mean(name, columns)
+        others = f"kcli help columns {command} lists all" if advice else f"there are {', '.join(columns)}"
         quoted = f"; a text has quotes: '{name}'" if option == "--where" else ""
         raise ViewError(f"{option}: no column {name!r}; {advice}{others}{quoted}")
     return name

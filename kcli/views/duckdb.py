@@ -381,15 +381,15 @@ def _known(view: str, target: Target) -> Any:
     if view != RLMM:
         topic, partition = (shown(target.name.topic), target.name.partition) if target.name else (None, None)
         values |= {"topic": topic, "partition": partition}
-    known = dataset.scalar(True)
+    condition = dataset.scalar(True)
     for name, value in values.items():
         column = dataset.field(name)
-        known &= (
+        condition &= (
             column.is_null()
             if value is None
             else column == pa.scalar(value, DIRECTORY_COLUMNS.field(name).type)
         )
-    return known
+    return condition
 
 
 # Types that Arrow does not have

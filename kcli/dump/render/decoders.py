@@ -69,8 +69,8 @@ def shown_by(
         return Shown(f"Error at offset {record.offset}, skipping. {error}", None), describe(error)
     if decoder == REMOTE_LOG_METADATA:
         return _remote_text(record, max_batch_bytes)
-    shown = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
-    return Shown(shown.key, shown.payload), None if shown.error is None else describe(shown.error)
+    texts = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
+    return Shown(texts.key, texts.payload), None if texts.error is None else describe(texts.error)
 
 
 def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str | None]:

@@ -156,14 +156,14 @@ def attributes_text(attributes: int, magic: int) -> str:
     """Return the attributes of a batch, or of a message of magic 0 or 1: the number and its bits in words."""
     codec = attributes & COMPRESSION_CODEC_MASK
     parts = [COMPRESSION_NAMES.get(codec, f"codec {codec}")]
-    known = COMPRESSION_CODEC_MASK
+    declared = COMPRESSION_CODEC_MASK
     if magic:
         parts.append(TIMESTAMP_TYPES[bool(attributes & TIMESTAMP_TYPE_MASK)])
-        known |= TIMESTAMP_TYPE_MASK
+        declared |= TIMESTAMP_TYPE_MASK
     for mask, word in FLAGS.items() if magic > 1 else ():
-        known |= mask
+        declared |= mask
         parts += [word] if attributes & mask else []
-    unknown = attributes & (0xFFFF if magic > 1 else 0xFF) & ~known
+    unknown = attributes & (0xFFFF if magic > 1 else 0xFF) & ~declared
     parts += [f"unknown bits 0x{unknown:x}"] if unknown else []
     return f"{attributes} ({', '.join(parts)})"
 

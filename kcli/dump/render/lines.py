@@ -167,9 +167,9 @@ def line(text: str, *, is_title: bool = False) -> TextBlock:
     return TextBlock((f"{text}\n".encode(),), is_title)
 
 
-def contents(shown: Shown, prefix: str) -> Iterator[str]:
+def contents(texts: Shown, prefix: str) -> Iterator[str]:
     """Yield the words of key and payload as they follow a record's line, or alone after the indent."""
-    for name, text in zip(Shown._fields, shown, strict=True):
+    for name, text in zip(Shown._fields, texts, strict=True):
         if text is not None:
             yield f"{prefix}{name}: "
             yield text

@@ -91,7 +91,7 @@ def long_contents(log: Log, block: Block) -> list[Buffer]:
     if block.records is None or not is_sliced(block, options):
         return []
     (record,) = records_at(block.records, np.array([0]))
-    shown, trouble = shown_contents(
+    texts, trouble = shown_contents(
         record._replace(key=_short(record.key), value=_short(record.value)), options
     )
     if trouble is not None:
@@ -100,8 +100,8 @@ def long_contents(log: Log, block: Block) -> list[Buffer]:
     buffers: list[Buffer] = []
     prefix = contents_prefix(options)
     for name, data, words, decoder in (
-        ("key", record.key, shown.key, options.key_decoder),
-        ("payload", record.value, shown.payload, options.value_decoder),
+        ("key", record.key, texts.key, options.key_decoder),
+        ("payload", record.value, texts.payload, options.value_decoder),
     ):
         if data is not None:
             parts = _slices(data, decoder, options) if words is None else iter([words])
@@ -430,8 +430,8 @@ def _decoded(
     printed = [b""] * len(control)  # a long text costs up to four bytes a character until it is encoded
     numbers = (~control).nonzero()[0]
     for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
-        shown, trouble = shown_contents(record, options)
-        texts = contents(shown, prefix)
+        decoded, trouble = shown_contents(record, options)
+        texts = contents(decoded, prefix)
         printed[number] = b"".join(text.encode("utf-8", "backslashreplace") for text in texts)
         if trouble is not None:
             troubles.append((number, trouble))

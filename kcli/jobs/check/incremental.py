@@ -173,9 +173,9 @@ def _base(log: Target) -> int:
     return int(os.path.basename(log.path).partition(".")[0])
 
 
-def _facts(target: Target, known: list[Any]) -> SegmentFacts:
+def _facts(target: Target, values: list[Any]) -> SegmentFacts:
     """Return what is known of a segment without reading it."""
-    facts = SegmentFacts._make(known)
+    facts = SegmentFacts._make(values)
     return facts._replace(
         target=target,
         good_end=GoodEnd(*facts.good_end),

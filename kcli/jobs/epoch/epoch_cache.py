@@ -164,9 +164,9 @@ def end_offset(
 ) -> Yield:
     """Yield one row per requested epoch (None: `requested_all`): the broker's answer, and its rule."""
     place = where(partition)
-    known = yield from leadership_of(partition, fence, entries)
+    leadership = yield from leadership_of(partition, fence, entries)
     for requested in leader_epochs.requested_all(entries) if asked is None else asked:
-        error, end = answer_to(requested, entries, log, fence, known)
+        error, end = answer_to(requested, entries, log, fence, leadership)
         yield EndOffsetRow(
             place,
             requested_epoch=requested,
@@ -176,8 +176,8 @@ def end_offset(
             log_end_offset_source=log.source,
             rule=end.rule,
             current_leader_epoch=None if fence.current == UNFENCED else fence.current,
-            partition_leader_epoch=None if known is None else known.epoch,
-            partition_leader_epoch_source=None if known is None else known.source,
+            partition_leader_epoch=None if leadership is None else leadership.epoch,
+            partition_leader_epoch_source=None if leadership is None else leadership.source,
             error=error,
         )
 
@@ -272,21 +272,21 @@ def leadership_of(
     if not newest:
         message = "no leader epoch of this partition is known: its cache is empty; name --metadata"
         raise FileError(partition.path, "unknown-leader-epoch", message)
-    known = Leadership(max(newest), CACHE)
-    if request_error(fence.current, known) != FENCED:
+    newest_epoch = Leadership(max(newest), CACHE)
+    if request_error(fence.current, newest_epoch) != FENCED:
         yield Finding(
             "EPOCH-011",
-            f"the newest epoch of the cache, {known.epoch}, is taken for the partition's leader epoch",
+            f"the newest epoch of the cache, {newest_epoch.epoch}, is taken for the partition's leader epoch",
             dir=partition.shown,
         )
-    return known
+    return newest_epoch
 
 
 def answer_to(
-    requested: int, entries: EpochCache, log: LogBounds, fence: Fence, known: Leadership | None
+    requested: int, entries: EpochCache, log: LogBounds, fence: Fence, leadership: Leadership | None
 ) -> tuple[str | None, EndOffset]:
     """Return what a broker answers to OffsetForLeaderEpoch: an error, or the end of the epoch."""
-    error = None if known is None else request_error(fence.current, known)
+    error = None if leadership is None else request_error(fence.current, leadership)
     if error is not None:
         return error, leader_epochs.NO_END_OFFSET
     return None, leader_epochs.end_offset_for(entries, requested, log.log_end_offset)
@@ -303,15 +303,15 @@ def validate_positions(
     fence: Fence = NO_FENCE,
 ) -> Yield:
     """Yield a row for each position of a consumer; `reset`: its auto.offset.reset."""
-    known = yield from leadership_of(partition, fence, entries)
+    leadership = yield from leadership_of(partition, fence, entries)
     watermark = (
         checkpoints(partition).high_watermark if log.loaded is None else log.loaded.known_high_watermark
     )
     bounds = Bounds(log.log_start_offset, watermark)
     place = where(partition)
-    leader_epoch = None if known is None or known.source != METADATA else known.epoch
+    leader_epoch = None if leadership is None or leadership.source != METADATA else leadership.epoch
     for position in positions:
-        answer = answer_to(position.epoch, entries, log, fence, known)
+        answer = answer_to(position.epoch, entries, log, fence, leadership)
         checked = conclude(position, answer, reset, bounds, log.log_end_offset, leader_epoch=leader_epoch)
         end = answer[1]
         yield PositionRow(

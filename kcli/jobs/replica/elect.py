@@ -148,10 +148,10 @@ def _chosen(
 ) -> Generator[Finding, None, Chosen | str]:
     """Return whom Kafka elects if just the replicas here are live, or why that is not known."""
     if electorate.metadata is not None:
-        known = yield from state_in(electorate.metadata, partition)
-        if known is None:
+        partition_state = yield from state_in(electorate.metadata, partition)
+        if partition_state is None:
             return NOT_IN_METADATA
-        topic_id, state = known
+        topic_id, state = partition_state
         rules = rules_for(metadata_image(electorate.metadata), topic_id, state, electorate.defaults)
         return _elected(state, rules._replace(is_acceptable=live.__contains__))
     if electorate.isr is None:

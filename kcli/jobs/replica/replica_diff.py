@@ -147,12 +147,12 @@ def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
 
 def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[replica_diff.ReplicaRange]]]:
     """Yield what a start says of a replica that is there; return the places of both, and their ranges."""
-    known = {
+    by_target = {
         target: manifest(target.path)[PartitionDir(target.name.topic, target.name.partition)]
         for target in unit.targets
         if target.kind == MANIFEST and target.name is not None
     }
-    widths = {side.log.width for side in known.values()}
+    widths = {side.log.width for side in by_target.values()}
     if len(widths) > 1:
         sizes = " and ".join(map(str, sorted(widths)))
         message = f"fingerprints of ranges of {sizes} offsets cannot be compared"
@@ -161,8 +161,8 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[repl
     sides: list[Fingerprinted] = []
     of_logs: list[Partition] = []
     for target in unit.targets:
-        if target in known:
-            sides.append(known[target])
+        if target in by_target:
+            sides.append(by_target[target])
             continue
         partition = Partition(target)
         of_logs.append(partition)

@@ -422,24 +422,24 @@ class StorageReducer:
         """Return two neighbours as one."""
         given = [each for each in (left, right) if each is not None]
         parts = [each.partial for each in given if isinstance(each.partial, KnownSegments)]
-        known = (
+        segments = (
             KnownSegments(*(frozenset().union(*sets) for sets in zip(*parts, strict=True)))
             if parts
             else KnownSegments()
         )
         findings = [finding for each in given for finding in each.findings]
         if right is None:
-            findings += self._unknown(known)
+            findings += self._unknown(segments)
         rows = [row for each in given for row in each.rows]
-        return replace(given[-1], rows=rows, findings=findings, partial=known)
+        return replace(given[-1], rows=rows, findings=findings, partial=segments)
 
-    def _unknown(self, known: KnownSegments) -> Iterator[Finding]:
+    def _unknown(self, segments: KnownSegments) -> Iterator[Finding]:
         """Yield findings about objects of segments that no event names."""
         listed, unjudged = 0, Counter[str]()
-        lacking = lru_cache(partial(_lacks, known))
+        lacking = lru_cache(partial(_lacks, segments))
         for segment_id, objects in objects_of(self.storage).objects.items():
             owner = objects[0].owner
-            if segment_id in known.segments or not self._is_selected(owner):
+            if segment_id in segments.segments or not self._is_selected(owner):
                 continue
             why = lacking(owner)
             if why is not None:

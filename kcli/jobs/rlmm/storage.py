@@ -99,8 +99,8 @@ def stored(objects: Iterable[RemoteObject]) -> StoredObjects:
     for each in objects:
         by_segment.setdefault(each.segment_id, []).append(each)
         whole.add(each.whole)
-    known = (parts for parts in (PARTS_OF_PLUGIN, PARTS_OF_LOCAL) if parts in whole)
-    return StoredObjects(by_segment, next(known, (LOG_PART,)))
+    layouts = (parts for parts in (PARTS_OF_PLUGIN, PARTS_OF_LOCAL) if parts in whole)
+    return StoredObjects(by_segment, next(layouts, (LOG_PART,)))
 
 
 class Storage(NamedTuple):

@@ -454,8 +454,8 @@ def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: i
     With the offset that a log has `reached` backwards the oldest one from there on; none for 0.
     """
     passed_over: list[Finding] = []
-    known = sorted(snapshots(partition.names, reached or 0).items(), reverse=reached is None)
-    for (_, end_offset), file in known if reached != 0 else ():
+    files = sorted(snapshots(partition.names, reached or 0).items(), reverse=reached is None)
+    for (_, end_offset), file in files if reached != 0 else ():
         if until.is_past(end_offset - 1):
             continue
         path = os.path.join(partition.path, file)

@@ -96,8 +96,8 @@ def _unknown_levels(metadata: Metadata, release: Release) -> Iterator[Ordered]:
 def unknown_level(release: Release, level: int) -> str:
     """Return the words of `MetadataVersion.fromFeatureLevel` for a level that a release does not know."""
     noun = "feature level" if release.version >= NAMES_FEATURE_LEVEL else "metadata version"
-    known = f"{release.name} knows {release.levels[0]} to {release.levels[-1]}"
-    return f"No MetadataVersion with {noun} {level}: {known}"
+    levels = f"{release.name} knows {release.levels[0]} to {release.levels[-1]}"
+    return f"No MetadataVersion with {noun} {level}: {levels}"
 
 
 def _kraft_versions(metadata: Metadata, release: Release) -> Iterator[Ordered]:

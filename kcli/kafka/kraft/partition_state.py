@@ -26,8 +26,8 @@ class PartitionState(NamedTuple):
 
     def directory_of(self, broker: int) -> str | None:
         """Return the id of the log dir of a broker's replica; None where it is unknown."""
-        known = dict(zip(self.replicas, self.directories, strict=False))
-        return known.get(broker)
+        by_broker = dict(zip(self.replicas, self.directories, strict=False))
+        return by_broker.get(broker)
 
 
 class Change(NamedTuple):

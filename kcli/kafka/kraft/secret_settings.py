@@ -109,12 +109,12 @@ def is_secret(resource_type: int, name: str) -> bool:
     kind = CONFIG_RESOURCES.get(resource_type, "")
     if kind in WITHOUT_SECRETS:
         return False
-    known = NO_PASSWORDS.get(kind, frozenset())
+    public = NO_PASSWORDS.get(kind, frozenset())
     of_listener = OF_LISTENER.fullmatch(name) if kind == "BROKER" else None
     if of_listener is None:
-        return name not in known
+        return name not in public
     base = of_listener[1]
-    return next((one for one in OF_MECHANISM if base.endswith(one)), base) not in known
+    return next((one for one in OF_MECHANISM if base.endswith(one)), base) not in public
 
 
 def without_secrets(resource_type: int, settings: Mapping[str, Any]) -> dict[str, Any]:

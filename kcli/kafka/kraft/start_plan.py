@@ -399,8 +399,8 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | 
         return None
     if any(log_dir.path == start.metadata_log_dir and log_dir.has_metadata_log for log_dir in dirs):
         return start.metadata_log_dir
-    known = next((one.meta for one in dirs if one.meta is not None and one.meta.version), None)
-    if known is None or start.metadata_log_dir is None:
+    kraft_meta = next((one.meta for one in dirs if one.meta is not None and one.meta.version), None)
+    if kraft_meta is None or start.metadata_log_dir is None:
         return None
     parent = os.path.dirname(os.path.abspath(dirs[0].path))
     try:
@@ -411,7 +411,7 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | 
         path = os.path.join(parent, name)
         if os.path.isdir(os.path.join(path, METADATA_DIRECTORY)):
             meta = log_dir_state(path).meta
-            if meta and (meta.cluster_id, meta.node_id) == (known.cluster_id, known.node_id):
+            if meta and (meta.cluster_id, meta.node_id) == (kraft_meta.cluster_id, kraft_meta.node_id):
                 return path
     return None
 

@@ -44,11 +44,11 @@ def outside_lineage(segment: CachedSegment, log_end_offset: int, leader: dict[in
     own, end_offset = with_records(segment.epochs.items()), segment.metadata.end_offset
     if not leader or not own:
         return "there are no leader epochs to compare"
-    known, last = sorted(leader), max(own)
-    first = next((epoch for epoch in sorted(own) if epoch >= known[0]), None)
-    if first is None or last > known[-1]:
+    leader_epochs, last = sorted(leader), max(own)
+    first = next((epoch for epoch in sorted(own) if epoch >= leader_epochs[0]), None)
+    if first is None or last > leader_epochs[-1]:
         side = "below the leader's first" if first is None else "above the leader's newest"
-        return f"its last epoch {last} is {side}, {known[0] if first is None else known[-1]}"
+        return f"its last epoch {last} is {side}, {leader_epochs[0] if first is None else leader_epochs[-1]}"
     for epoch in sorted(epoch for epoch in own if epoch >= first):
         reason = _epoch_outside(epoch, own, leader, is_first=epoch == first, end_offset=end_offset)
         if reason is not None:
@@ -217,8 +217,8 @@ class Leader(NamedTuple):
     @property
     def high_watermark(self) -> int | None:
         """The checkpointed one as the broker takes it; None where it is unknown."""
-        known = self.log.checkpoints.high_watermark
-        return None if known is None else self.log.bounded(known)
+        watermark = self.log.checkpoints.high_watermark
+        return None if watermark is None else self.log.bounded(watermark)
 
     def tiered_ranges(self) -> Iterator[TieredRange]:
         """Yield the ranges of offsets from log start to log end, with their tiers."""

@@ -46,13 +46,13 @@ def partition_of_text(text: str, partitions: int) -> Placed:
     return Placed(hashed, 0 if hashed == -(1 << 31) else abs(hashed) % partitions)
 
 
-def events_topic_size(known: Iterable[tuple[tuple[str, str, int], int]]) -> int | None:
+def events_topic_size(places: Iterable[tuple[tuple[str, str, int], int]]) -> int | None:
     """Return how many partitions __remote_log_metadata has, by where the events of user partitions are.
 
-    `known`: (topic id, topic, partition) and metadata partition. The usual number where that fits, else the
+    `places`: (topic id, topic, partition) and metadata partition. The usual number where that fits, else the
     smallest that does; None where none does.
     """
-    hashes = [(partition_of_events(key[0], key[2]).hash & _POSITIVE, at) for key, at in known]
+    hashes = [(partition_of_events(key[0], key[2]).hash & _POSITIVE, at) for key, at in places]
     sizes = (DEFAULT_PARTITIONS, *range(1, MOST_PARTITIONS))
     return next((size for size in sizes if all(hashed % size == at for hashed, at in hashes)), None)
 

@@ -109,8 +109,8 @@ class LoadedReplica(NamedTuple):
 
 def replica_epochs(replica: LoadedReplica) -> ReplicaEpochs:
     """Return what counts of a log where it meets another."""
-    log, known = replica
-    watermark = 0 if known is None else log.bounded(known)
+    log, checkpoint = replica
+    watermark = 0 if checkpoint is None else log.bounded(checkpoint)
     return ReplicaEpochs(
         log.epochs, log.log_end_offset, log.log_start_offset, watermark, log.local_log_start_offset
     )

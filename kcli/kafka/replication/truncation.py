@@ -322,12 +322,12 @@ def _committed_end(
 
     By its own high watermark, or by that of another one as far as their logs agree.
     """
-    watermarks = [None if known is None else log.bounded(known) for log, known in replicas]
+    watermarks = [None if own is None else log.bounded(own) for log, own in replicas]
     watermark = [] if watermarks[replica] is None else [watermarks[replica] or 0]
     for (leader, follower), fetch_rounds in fetches.items():
-        known = watermarks[leader]
-        if follower == replica and known is not None and not fetch_rounds.starts_over:
-            watermark.append(min(known, fetch_rounds.truncate_to))
+        own = watermarks[leader]
+        if follower == replica and own is not None and not fetch_rounds.starts_over:
+            watermark.append(min(own, fetch_rounds.truncate_to))
     return max(watermark, default=None)
 
 

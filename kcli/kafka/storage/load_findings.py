@@ -208,5 +208,5 @@ def dropped_epochs(partition: Partition, entries: EpochCache, log_end: int) -> I
 
 def list_epochs(entries: EpochCache) -> str:
     """Return the first five epochs with their start offsets, and how many more there are."""
-    shown = [f"epoch {entry.epoch} from {entry.start_offset}" for entry in entries[:5]]
-    return ", ".join(shown + [f"and {len(entries) - 5} more"] * (len(entries) > 5))
+    texts = [f"epoch {entry.epoch} from {entry.start_offset}" for entry in entries[:5]]
+    return ", ".join(texts + [f"and {len(entries) - 5} more"] * (len(entries) > 5))

@@ -55,9 +55,9 @@ class Settings(NamedTuple):
 
     def completed(self, topic: TopicConfig | None, server: Server) -> "Settings":
         """Return the same with the indexes' settings of a topic, else of the broker; what is given wins."""
-        known = topic or TopicConfig()
-        intervals = (self.index_interval_bytes, known.index_interval_bytes, server.index_interval_bytes)
-        sizes = (self.max_index_size, known.segment_index_bytes, server.segment_index_bytes)
+        config = topic or TopicConfig()
+        intervals = (self.index_interval_bytes, config.index_interval_bytes, server.index_interval_bytes)
+        sizes = (self.max_index_size, config.segment_index_bytes, server.segment_index_bytes)
         return self._replace(
             index_interval_bytes=next((one for one in intervals if one is not None), None),
             max_index_size=next((one for one in sizes if one is not None), None),
@@ -67,8 +67,8 @@ class Settings(NamedTuple):
     @property
     def index_interval(self) -> int:
         """How many bytes of a log the broker indexes with one entry; by default as Kafka's."""
-        known = self.index_interval_bytes
-        return DEFAULT_INDEX_INTERVAL_BYTES if known is None else known
+        interval = self.index_interval_bytes
+        return DEFAULT_INDEX_INTERVAL_BYTES if interval is None else interval
 
     @property
     def index_size(self) -> int:

@@ -508,7 +508,7 @@ def is_tiered(
     is_below = offsets is not None and offsets.get(key, first_base_offset) < first_base_offset
     if offsets is not None and not is_below:
         return False
-    known = configured(partition)
-    if known is not None or not is_below:
-        return known is not None and known.remote_storage
+    config = configured(partition)
+    if config is not None or not is_below:
+        return config is not None and config.remote_storage
     return facts.remote_storage or None

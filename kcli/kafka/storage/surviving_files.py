@@ -71,7 +71,7 @@ def offset_of(partition: Partition, name: str) -> int:
 def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     """Return the files that are loaded; `findings` gets what is deleted and renamed on the way."""
     present = {name: os.path.join(partition.path, name) for name in partition.names}
-    known = frozenset(offset_of(partition, name) for name in present if name.endswith(".snapshot"))
+    snapshot_offsets = frozenset(offset_of(partition, name) for name in present if name.endswith(".snapshot"))
     deleted, swaps = leftovers(present, lambda name: offset_of(partition, name))
     gone = {name: LEFTOVER_REASONS["." + name.rpartition(".")[2]] for name in deleted}
     gone |= dict.fromkeys(_replaced(partition, present, swaps, deleted), "replaced by what was swapped in")
@@ -96,7 +96,7 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
                 dir=partition.shown,
             )
         )
-    files = _classified(partition, present, known)
+    files = _classified(partition, present, snapshot_offsets)
     findings += without_log(partition, files.logs, files.indexes)
     return files._replace(deleted=gone, renamed=renamed)
 
@@ -167,7 +167,7 @@ def _index_of(swap: str) -> str:
     return swap.removesuffix(".log" + SWAP) + ".index" + SWAP
 
 
-def _classified(partition: Partition, present: Mapping[str, str], known: frozenset[int]) -> Files:
+def _classified(partition: Partition, present: Mapping[str, str], offsets: frozenset[int]) -> Files:
     logs: dict[int, tuple[str, int]] = {}
     indexes: dict[tuple[int, str], str] = {}
     snapshots: dict[int, str] = {}
@@ -188,7 +188,7 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
             snapshots[offset] = path
         else:
             indexes[offset, kind] = path
-    return Files(logs, indexes, snapshots, known, {}, {})
+    return Files(logs, indexes, snapshots, offsets, {}, {})
 
 
 class TxnIndex(NamedTuple):

@@ -193,10 +193,10 @@ def _newest_epoch(replica: tuple[Where, tuple[EpochSpan, ...]]) -> tuple[int, in
 
 def _holds_epoch_alone(row: EpochDiffRow) -> bool:
     """Whether one of two running replicas holds an epoch at its log end that the other one lacks."""
-    known = [{span.epoch for span in spans} for spans in (row.epochs, row.other_epochs)]
+    epochs_of_both = [{span.epoch for span in spans} for spans in (row.epochs, row.other_epochs)]
     spans = [*row.epochs[-1:], *row.other_epochs[-1:]]
     return any(
-        span.start_offset == span.end_offset and not all(span.epoch in epochs for epochs in known)
+        span.start_offset == span.end_offset and not all(span.epoch in epochs for epochs in epochs_of_both)
         for span in spans
     )
 

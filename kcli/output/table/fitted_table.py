@@ -97,9 +97,9 @@ def table(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -
     return lines_of(fitted(columns, rows, screen), screen)
 
 
-def lines_of(shown: Sequence[Measured], screen: Screen) -> StyledLines:
+def lines_of(columns: Sequence[Measured], screen: Screen) -> StyledLines:
     """Return the lines of columns that have room."""
-    return StyledLines(_lines(shown, screen.symbols), screen)
+    return StyledLines(_lines(columns, screen.symbols), screen)
 
 
 def fitted(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -> list[Measured]:
@@ -109,24 +109,22 @@ def fitted(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) 
         return sum(int(getattr(column, of)) + len(GAP) for column in some) - len(GAP) - screen.width
 
     measured = (_measured(column, rows, screen) for column in columns)
-    shown = [column for column in measured if column is not None]
-    while excess(shown, "least") > 0 and any(column.declared.rank for column in shown):
-        shown.remove(max(shown, key=lambda column: column.declared.rank))
-    if excess(shown, "least") > 0:
-        shown = [
+    kept = [column for column in measured if column is not None]
+    while excess(kept, "least") > 0 and any(column.declared.rank for column in kept):
+        kept.remove(max(kept, key=lambda column: column.declared.rank))
+    if excess(kept, "least") > 0:
+        kept = [
             column._replace(least=min(column.least, max(SHORTEST, len(column.declared.header))))
-            for column in shown
+            for column in kept
         ]
-    while excess(shown, "width") > 0 and (
-        wide := [column for column in shown if column.width > column.least]
-    ):
+    while excess(kept, "width") > 0 and (wide := [column for column in kept if column.width > column.least]):
         widest = max(wide, key=lambda column: (not column.declared.may_overflow, column.width))
-        shown[shown.index(widest)] = widest._replace(width=widest.width - 1)
-    for place, column in enumerate(shown):
+        kept[kept.index(widest)] = widest._replace(width=widest.width - 1)
+    for place, column in enumerate(kept):
         if column.declared.may_overflow:  # as wide as the longest name that has room
             widths = (width for width in map(cell_len, column.cells) if width <= column.width)
-            shown[place] = column._replace(width=max(len(column.declared.header), *widths, 0))
-    return shown
+            kept[place] = column._replace(width=max(len(column.declared.header), *widths, 0))
+    return kept
 
 
 def _measured(column: ShownColumn, rows: Sequence[Any], screen: Screen) -> Measured | None:
@@ -176,15 +174,15 @@ def _in_parts(line: str, width: int) -> list[str]:
     return wrap(line, width, break_on_hyphens=False) if any(len(part) > width for part in parts) else parts
 
 
-def _lines(shown: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
-    if any(column.declared.header for column in shown):
-        yield _line((one.declared.header, "bold", one.width, one.declared.kind.is_right) for one in shown)
+def _lines(columns: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
+    if any(column.declared.header for column in columns):
+        yield _line((one.declared.header, "bold", one.width, one.declared.kind.is_right) for one in columns)
     cells = [
         [
             Cell(_folded(text, column, symbols), style, column.width, column.declared.kind.is_right)
             for text, style in zip(column.cells, column.styles, strict=True)
         ]
-        for column in shown
+        for column in columns
     ]
     names: list[list[str]] = []
     for row in zip(*cells, strict=True):

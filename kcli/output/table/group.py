@@ -83,9 +83,9 @@ def _note(row: GroupOffsetRow) -> str:
         position = "waits for ever: UNKNOWN_LEADER_EPOCH"
     pending = "" if row.pending_offset is None else f"{row.pending_offset} pending"
     removed = "" if row.removed_by is None else f"removed at {row.removed_by}"
-    known = "" if row.removed_by is not None or (pending and row.committed_offset is None) else position
-    known = "no offset yet" if known and row.committed_offset is None else known
-    return joined((known, pending, removed, "expired" if row.expired else ""))
+    state = "" if row.removed_by is not None or (pending and row.committed_offset is None) else position
+    state = "no offset yet" if state and row.committed_offset is None else state
+    return joined((state, pending, removed, "expired" if row.expired else ""))
 
 
 def _offset_severity(row: GroupOffsetRow) -> str | None:

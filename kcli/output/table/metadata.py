@@ -95,8 +95,8 @@ def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterat
             "tokens": number(row.tokens) if row.tokens else "",
             "producer-ids": "" if row.next_producer_id is None else f"next {row.next_producer_id}",
         }
-        shown = {name: text for name, text in facts.items() if text}
-        yield StyledLines([[(f"  {name:14}", "dim"), (text, "")] for name, text in shown.items()], screen)
+        texts = {name: text for name, text in facts.items() if text}
+        yield StyledLines([[(f"  {name:14}", "dim"), (text, "")] for name, text in texts.items()], screen)
 
 
 def _summary_verdict(rows: Sequence[MetadataSummaryRow]) -> str:
@@ -267,8 +267,8 @@ def _facts(row: MetadataChangeRow) -> str:
     """Return what changes, in a few words."""
     names = [name for name, value in {**row.before, **row.after}.items() if value not in (row.name, [], None)]
     if row.kind in {"partition", "broker", "topic", "controller", "voter"}:
-        shown = FACTS_IN_WORDS if row.before else ("leader", "replicas")
-        names = [name for name in names if name in shown]
+        told = FACTS_IN_WORDS if row.before else ("leader", "replicas")
+        names = [name for name in names if name in told]
     sides = (row.before, row.after)
     gone = "" if row.change == "deleted" else " removed"
     texts = (
@@ -359,8 +359,8 @@ def view_changes(answer: TableInput) -> TableView:
 
 def _differences_verdict(rows: Sequence[MetadataDifferenceRow]) -> str:
     kinds = Counter(kind for kind, _ in {(row.kind, row.name): row for row in rows})
-    shown = [counted(count, kind) for kind, count in kinds.items() if kind != PRODUCER_IDS]
-    return f"They differ in {joined([*shown, *['the next producer id'] * (PRODUCER_IDS in kinds)])}."
+    counts = [counted(count, kind) for kind, count in kinds.items() if kind != PRODUCER_IDS]
+    return f"They differ in {joined([*counts, *['the next producer id'] * (PRODUCER_IDS in kinds)])}."
 
 
 class _Differing(NamedTuple):

@@ -95,15 +95,15 @@ def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterato
     def of(row: OpenTransactionRow) -> str:
         return f" of cluster {row.where.cluster_id}" if len(clusters) > 1 else ""
 
-    shown = sorted(rows, key=lambda row: row.hanging is False)[:ROWS_OF_A_SCREEN]
-    for row in shown:
+    listed = sorted(rows, key=lambda row: row.hanging is False)[:ROWS_OF_A_SCREEN]
+    for row in listed:
         yield ""
         since = "" if row.start_timestamp is None else f", since {moment(row.start_timestamp)} UTC"
         hangs = f"hangs: {row.reason}" if row.hanging else row.reason
         place = f"{name_of(row.where)}{of(row)} from {row.start_offset}"
         yield sentences(screen, f"{place}{since}: {hangs}.")
-    if len(shown) < len(rows):
-        yield sentences(screen, f"{len(rows) - len(shown)} more: -o wide shows why each is open.")
+    if len(listed) < len(rows):
+        yield sentences(screen, f"{len(rows) - len(listed)} more: -o wide shows why each is open.")
     commands: dict[str, list[str]] = {}
     for row in rows:
         if row.abort_command is not None:
