@@ -62,7 +62,7 @@ def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) ->
         split=lambda units, _: jobs.split(units, topics),
         topics=RowTopics(jobs.topics),
         without_rows=message
-        and (lambda found: message + absent_coordinators(names, CONSUMER_OFFSETS, found)),
+        and (lambda file_set: message + absent_coordinators(names, CONSUMER_OFFSETS, file_set)),
     )
     run(command, inputs, output, engine)
 

@@ -113,15 +113,15 @@ def startup(
         failures = [FileError(one.path, one.error, one.message) for one in missing]
         return replace(expanded, failures=[*expanded.failures, *failures])
 
-    def job_of(found: "Found") -> "Callable[[Unit], Outcome]":
-        known = known_settings(metadata_of(found))
+    def job_of(file_set: "Found") -> "Callable[[Unit], Outcome]":
+        known = known_settings(metadata_of(file_set))
         return partial(
             replicas.read,
             request=replicas.with_plans(replace(request, known=known, selection=selection), plans),
         )
 
-    def reducer(found: "Found") -> broker.StartReducer:
-        named = plans if found.named_log_dirs else ()
+    def reducer(file_set: "Found") -> broker.StartReducer:
+        named = plans if file_set.named_log_dirs else ()
         return broker.StartReducer(named, rate, clean, selection)
 
     clean = None if start.shutdown is None else start.shutdown == CLEAN

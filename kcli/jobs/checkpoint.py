@@ -92,10 +92,10 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
     (`LogManager.shutdown`). So has one that is empty after a kill: a crash loses what was not flushed.
     """
     is_empty = offsets.log_end is not None and offsets.log_end <= (offsets.log_start or 0)
-    found = _violations(target, offsets)
-    if found and is_running(target):
+    violated = _violations(target, offsets)
+    if violated and is_running(target):
         return
-    for one in found:
+    for one in violated:
         is_lost = (offsets.clean or is_empty) and one.name == FLUSHED_ABOVE_END
         message = f"{one.name}: {one.found}, {one.limit} at most; {one.effect}"
         if is_lost:
@@ -178,8 +178,8 @@ def is_compacted(
     """Yield why a cleaner's checkpoint cannot be used; return `is_cleaned` of the replicas together."""
     answer = None
     for replica in replicas:
-        found = is_cleaned(replica, (yield from cleaner_point(replica)), known)
-        answer = found if answer is None else answer or bool(found)
+        cleaned = is_cleaned(replica, (yield from cleaner_point(replica)), known)
+        answer = cleaned if answer is None else answer or bool(cleaned)
     return answer
 
 

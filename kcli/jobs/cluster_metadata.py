@@ -36,12 +36,12 @@ def metadata_image(path: str) -> Image:
 
 @cache
 def _metadata_at(path: str) -> Metadata:
-    found = find([path], Selection())
-    if found.failures:
-        raise found.failures[0]
+    file_set = find([path], Selection())
+    if file_set.failures:
+        raise file_set.failures[0]
     targets = [
         target
-        for target in found.targets
+        for target in file_set.targets
         if target.kind == KRAFT_SNAPSHOT
         or (target.kind == PARTITION and target.name is not None and target.name.topic == CLUSTER_METADATA)
     ]
@@ -86,10 +86,10 @@ class KnownMetadata(NamedTuple):
     image: Image
 
 
-def metadata_of(found: Found) -> list[KnownMetadata]:
+def metadata_of(file_set: Found) -> list[KnownMetadata]:
     """Return the metadata image of each log dir among the inputs, or beside them, that has one to be read."""
-    known, beside = [], (target.metadata_dir for target in found.targets)
-    for log_dir in dict.fromkeys((*found.log_dirs, *filter(None, beside))):
+    known, beside = [], (target.metadata_dir for target in file_set.targets)
+    for log_dir in dict.fromkeys((*file_set.log_dirs, *filter(None, beside))):
         image = image_in(log_dir)
         if image is not None:
             facts = directory_facts(log_dir)
@@ -100,8 +100,8 @@ def metadata_of(found: Found) -> list[KnownMetadata]:
 def with_undecodable(found: Found) -> Found:
     """Return the same with a note about each record of the metadata here that cannot be decoded."""
     by_place = {(target.log_dir, target.metadata_dir): target for target in found.targets if target.log_dir}
-    said = (finding for target in by_place.values() for finding in undecodable_findings(target))
-    notes = dict.fromkeys(Note("undecodable", one.place or "", one.message) for one in said)
+    findings = (finding for target in by_place.values() for finding in undecodable_findings(target))
+    notes = dict.fromkeys(Note("undecodable", one.place or "", one.message) for one in findings)
     return replace(found, notes=[*found.notes, *notes])
 
 

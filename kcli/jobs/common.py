@@ -58,11 +58,11 @@ FIRST_PAUSE = 0.01
 Yield: TypeAlias = Iterable[Item | Finding]
 
 
-def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
+def plan(file_set: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
     """Return a unit for every target of an accepted kind, and a failure for each argument of another kind."""
-    failures = [failure_of(error) for error in found.failures]
+    failures = [failure_of(error) for error in file_set.failures]
     units: list[Unit] = []
-    for target in found.targets:
+    for target in file_set.targets:
         if target.kind in accepts:
             units.append(Unit(number=len(units), targets=(target,)))
         else:
@@ -156,13 +156,13 @@ def until_whole(unit: Unit, read: Callable[[], T], error_of: Callable[[T], Failu
 
     Not a range of a log: what was read of others may be gone.
     """
-    found = read()
+    outcome = read()
     for _ in range(ATTEMPTS - 1):
-        error = error_of(found)
+        error = error_of(outcome)
         if error is None or error.error != SHRANK or unit.start or unit.end:
             break
-        found = read()
-    return found
+        outcome = read()
+    return outcome
 
 
 def _is_troubled(outcome: Outcome) -> bool:

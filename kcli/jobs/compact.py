@@ -37,21 +37,21 @@ def _compact(
     if "compact" not in config.policy and (config.is_known or POLICY in query.given):
         return
     yield from undecodable_findings(partition.target)
-    held = yield from hold(partition, config, query.now_ms)
-    loaded = held.loaded
+    policy_log = yield from hold(partition, config, query.now_ms)
+    loaded = policy_log.loaded
     ends = [ends_of(segment) for segment in loaded.segments]
-    held = held.learned(ends)
-    config = held.config
+    policy_log = policy_log.learned(ends)
+    config = policy_log.config
     if "compact" not in config.policy:
         return
-    found = held.cleanable(point, ends)
+    cleanable = policy_log.cleanable(point, ends)
     cleaning = Cleaning(
         loaded.segments,
         _modified(loaded),
         loaded.log_start_offset,
-        found.first_dirty_offset,
-        found.end,
-        held.watermark if release >= KEEPS_ITS_END else found.end,
+        cleanable.first_dirty_offset,
+        cleanable.end,
+        policy_log.watermark if release >= KEEPS_ITS_END else cleanable.end,
         loaded.producers.producers,
         query.now_ms,
         config.number("delete.retention.ms"),
@@ -68,9 +68,9 @@ def _compact(
         yield CompactSegmentRow(place, *segment)
     yield CompactPartitionRow(
         place,
-        picked=found.is_picked,
-        first_dirty_offset=found.first_dirty_offset,
-        end_offset=found.end,
+        picked=cleanable.is_picked,
+        first_dirty_offset=cleanable.first_dirty_offset,
+        end_offset=cleanable.end,
         clean_checkpoint_after=after.checkpoint,
         messages_read=after.messages_read,
         messages_written=after.messages_written,
@@ -80,7 +80,7 @@ def _compact(
         passes=after.passes,
         tombstones_removed=after.tombstones_removed,
     )
-    yield from held.findings((), point, ends)
+    yield from policy_log.findings((), point, ends)
 
 
 def _gone(

@@ -39,16 +39,16 @@ class _Led(NamedTuple):
     leader: int
 
 
-def counted_copies(found: Found, wants: Callable[[PartitionDir], bool] = lambda _: True) -> Found:
+def counted_copies(file_set: Found, wants: Callable[[PartitionDir], bool] = lambda _: True) -> Found:
     """Return the same with one directory of each partition that is selected: the copy that counts.
 
     Only directories that a broker serves count, no -delete, -stray or -future. A note says which copy it is.
     Targets that are no partition directories stay.
     """
-    result = replace(found, targets=[], notes=list(with_undecodable(found).notes))
+    result = replace(file_set, targets=[], notes=list(with_undecodable(file_set).notes))
     copies: dict[tuple[str | None, str, int], list[Target]] = {}
-    only = sole_cluster(found.log_dirs)
-    for target in found.targets:
+    only = sole_cluster(file_set.log_dirs)
+    for target in file_set.targets:
         if target.kind != PARTITION:
             result.targets.append(target)
         elif target.name is not None and target.name.kind == NORMAL and wants(target.name):
@@ -56,7 +56,7 @@ def counted_copies(found: Found, wants: Callable[[PartitionDir], bool] = lambda 
             copies.setdefault(key, []).append(target)
     leaders = {
         cluster: _leaders(image, {topic for _, topic, _ in copies})
-        for cluster, image in (newest_images(metadata_of(found)) if copies else {}).items()
+        for cluster, image in (newest_images(metadata_of(file_set)) if copies else {}).items()
     }
     for (cluster, topic, number), targets in copies.items():
         led = leaders.get(cluster, {}).get((topic, number))
@@ -67,21 +67,21 @@ def counted_copies(found: Found, wants: Callable[[PartitionDir], bool] = lambda 
     return result
 
 
-def noting_copies(found: Found) -> Found:
+def noting_copies(file_set: Found) -> Found:
     """Return the same, all copies, with the notes about what cannot be decoded and which copies count."""
-    return replace(found, notes=counted_copies(found).notes)
+    return replace(file_set, notes=counted_copies(file_set).notes)
 
 
-def refuse_without(topic: str, counted: Found, found: Found) -> Found:
+def refuse_without(topic: str, counted: Found, file_set: Found) -> Found:
     """Return the copies that count of what was found; none, and why, where none is of a topic.
 
     Notes say what is not here of the topic.
     """
     if any(map(_is_of(topic), counted.targets)):
-        return replace(counted, notes=[*counted.notes, *absent_partitions(topic, found)])
+        return replace(counted, notes=[*counted.notes, *absent_partitions(topic, file_set)])
     if counted.failures:
         return counted
-    place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
+    place = next(iter(file_set.named_log_dirs), file_set.targets[0].shown if file_set.targets else "")
     error = FileError(place, "nothing-to-read", f"no partition of {topic} is here")
     return replace(counted, targets=[], failures=[error])
 
@@ -106,12 +106,12 @@ def absent_partitions(topic: str, found: Found) -> Iterator[Note]:
             yield Note(UNCOUNTED, topic, f"{words}no metadata here says how many partitions it has")
 
 
-def partition_counts(topic: str, found: Found) -> dict[str | None, int]:
+def partition_counts(topic: str, file_set: Found) -> dict[str | None, int]:
     """Return how many partitions a topic has, by the metadata of each cluster that is here."""
-    only = sole_cluster(found.log_dirs)
+    only = sole_cluster(file_set.log_dirs)
     return {
         cluster or only: len(one.partitions)
-        for cluster, image in newest_images(metadata_of(found)).items()
+        for cluster, image in newest_images(metadata_of(file_set)).items()
         for one in image.topics.values()
         if one.name == topic
     }
@@ -121,18 +121,18 @@ def _is_of(topic: str) -> Callable[[Target], bool]:
     return lambda one: one.name is not None and (one.name.topic, one.name.kind) == (topic, NORMAL)
 
 
-def _numbers(topic: str, found: Found) -> dict[str | None, set[int]]:
+def _numbers(topic: str, file_set: Found) -> dict[str | None, set[int]]:
     """Return the partitions of a topic that are here, by cluster."""
-    only, numbers = sole_cluster(found.log_dirs), dict[str | None, set[int]]()
-    for target in filter(_is_of(topic), found.targets):
+    only, numbers = sole_cluster(file_set.log_dirs), dict[str | None, set[int]]()
+    for target in filter(_is_of(topic), file_set.targets):
         assert target.name is not None
         numbers.setdefault(cluster_of(target) or only, set()).add(target.name.partition)
     return numbers
 
 
-def absent_coordinators(names: Iterable[str], topic: str, found: Found) -> str:
+def absent_coordinators(names: Iterable[str], topic: str, file_set: Found) -> str:
     """Return which partitions of a topic would hold the state of some ids and are not here, in words."""
-    here, counts = _numbers(topic, found), partition_counts(topic, found)
+    numbers, counts = _numbers(topic, file_set), partition_counts(topic, file_set)
     places = (
         (cluster, name, partition_of_text(name, count).partition)
         for cluster, count in counts.items()
@@ -141,9 +141,9 @@ def absent_coordinators(names: Iterable[str], topic: str, found: Found) -> str:
     absent = (
         f"{name} belongs to {topic}-{number}, which is not here"
         for cluster, name, number in places
-        if number not in here.get(cluster, ())
+        if number not in numbers.get(cluster, ())
     )
-    unknown = [f"no metadata here says how many partitions {topic} has"] * bool(here.keys() - counts)
+    unknown = [f"no metadata here says how many partitions {topic} has"] * bool(numbers.keys() - counts)
     return "".join(f"; {one}" for one in dict.fromkeys((*absent, *unknown)))
 
 

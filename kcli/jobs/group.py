@@ -155,13 +155,13 @@ def fold(
     """Yield what is wrong with the log of a coordinator's partition; return what its records come to."""
     loaded = yield from start(partition, exact=not is_running(partition.target))
     log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
-    found = GroupFold(keeps_removed=query.removed, watch=watch, version=query.version)
-    found.fold(log)
-    yield from _load_findings(partition, log, found.troubles)
-    if found.unknown:
-        message = f"passed over: {found.unknown} of its records"
+    groups = GroupFold(keeps_removed=query.removed, watch=watch, version=query.version)
+    groups.fold(log)
+    yield from _load_findings(partition, log, groups.troubles)
+    if groups.unknown:
+        message = f"passed over: {groups.unknown} of its records"
         yield Finding(PASSED_OVER, message, dir=partition.shown)
-    return found
+    return groups
 
 
 def _load_findings(partition: Partition, log: CoordinatorLog, troubles: list[Trouble]) -> Iterator[Finding]:
@@ -188,11 +188,11 @@ def list_groups(unit: Unit, *, query: GroupQuery = EVERY_GROUP) -> Outcome:
     """Return a row for each group, by its id."""
 
     def rows(partition: Partition) -> Yield:
-        found = yield from fold(partition, query)
-        counting = found.commits
+        groups = yield from fold(partition, query)
+        counting = groups.commits
         commits = dict(by_group(counting))
         place = _coordinator(partition)
-        for group_id, group in found.all_groups().items():
+        for group_id, group in groups.all_groups().items():
             own = [one for one in commits.get(group_id, ()) if query.wants_partition(*one[:2])]
             if query.wants(group_id) and (own or not query.selection.names):
                 fields = [commit_fields(counting[key]) for _, _, key in own]
@@ -431,8 +431,8 @@ def position_of(fields: Fields, log: LogFacts) -> str:
         leading = _leader_epoch(log.target)
         if leading is not None and leading > newest:
             newest, epochs = leading, (*epochs, EpochEntry(leading, end))
-    said = None, end_offset_for(epochs, position.epoch, end)
-    found = conclude(position, said, NO_RESET, Bounds(log.log_start_offset, end), end, leader_epoch=newest)
+    answer = None, end_offset_for(epochs, position.epoch, end)
+    found = conclude(position, answer, NO_RESET, Bounds(log.log_start_offset, end), end, leader_epoch=newest)
     known = {VALID: VALID, UNCHECKED: VALID, OUT_OF_RANGE: OUT_OF_RANGE, RETRY: UNKNOWN}
     is_past = position.offset > end and found.outcome != RETRY  # by the epoch it goes back to the log end
     return OUT_OF_RANGE if is_past else known.get(found.outcome, DIVERGED)
@@ -442,8 +442,8 @@ def _leader_epoch(target: Target) -> int | None:
     """Return the leader epoch of a partition by the metadata of its broker; None where that is not here."""
     image, name = cluster_image(target), target.name
     topics = () if image is None or name is None else image.topics.values()
-    found = (one.partitions.get(name.partition) for one in topics if name and one.name == name.topic)
-    return next((state.leader_epoch for state in found if state is not None), None)
+    states = (one.partitions.get(name.partition) for one in topics if name and one.name == name.topic)
+    return next((state.leader_epoch for state in states if state is not None), None)
 
 
 # `group members`
@@ -454,19 +454,19 @@ def members(unit: Unit, *, query: GroupQuery) -> Outcome:
     known: set[str] = set()
 
     def rows(partition: Partition) -> Yield:
-        found = yield from fold(partition, query)
+        groups = yield from fold(partition, query)
         place, names = _coordinator(partition), _topic_names(unit.targets)
-        for group_id, group in found.all_groups().items():
+        for group_id, group in groups.all_groups().items():
             if not query.wants(group_id):
                 continue
             known.add(group_id)
             for one in members_of(group, names):
-                held = one.assignment
+                assignment = one.assignment
                 yield GroupMemberRow(
                     place,
                     group_id,
                     *one[:4],
-                    None if held is None else tuple(MemberPartition(*each) for each in held),
+                    None if assignment is None else tuple(MemberPartition(*each) for each in assignment),
                     one.subscribed_topics,
                 )
 
@@ -519,10 +519,10 @@ def history(unit: Unit, *, query: GroupQuery) -> Outcome:
                 )
             )
 
-        found = yield from fold(partition, query, watch)
-        known.update(filter(query.wants, found.all_groups()))
+        groups = yield from fold(partition, query, watch)
+        known.update(filter(query.wants, groups.all_groups()))
         yield from changes
-        for key, commit in (item for own in found.pending.values() for item in own.items()):
+        for key, commit in (item for own in groups.pending.values() for item in own.items()):
             topic, number = topic_partition(key)
             if wants(group_of(key)) and query.wants_partition(topic, number):
                 group_id, offset = group_of(key).decode(errors="replace"), commit_fields(commit)["offset"]

@@ -34,15 +34,15 @@ COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"
 # The files
 
 
-def expand(found: Found) -> Found:
+def expand(file_set: Found) -> Found:
     """Return the same with one target per file that holds remote log metadata, in the order found.
 
     Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every
     partition, then _rlmm_committed_offsets. A partition directory that was named itself must hold something
     of it.
     """
-    result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
-    for target in found.targets:
+    result = replace(file_set, targets=[], failures=list(file_set.failures), notes=list(file_set.notes))
+    for target in file_set.targets:
         if target.kind != PARTITION:
             result.targets.append(target)
             continue
@@ -59,14 +59,14 @@ def expand(found: Found) -> Found:
             result.miss(target, error)
             continue
         if not files and (
-            partition.topic == REMOTE_LOG_METADATA or target.log_dir not in found.named_log_dirs
+            partition.topic == REMOTE_LOG_METADATA or target.log_dir not in file_set.named_log_dirs
         ):
             message = (
                 f"neither segments of {REMOTE_LOG_METADATA} nor a {SNAPSHOT_NAME} in this partition directory"
             )
             result.failures.append(FileError(target.shown, "nothing-to-read", message))
         result.targets.extend(files)
-    for log_dir in found.named_log_dirs:
+    for log_dir in file_set.named_log_dirs:
         path = os.path.join(log_dir, COMMITTED_OFFSETS_NAME)
         if os.path.lexists(path):
             target = Target(kind=COMMITTED_OFFSETS, path=path, shown=shown(path), name=None, log_dir=log_dir)

@@ -125,12 +125,12 @@ class BrokerLogDirs:
     """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
 
     def __init__(
-        self, found: Found, plans: Sequence[StartPlan], metadata: Sequence[KnownMetadata] = ()
+        self, file_set: Found, plans: Sequence[StartPlan], metadata: Sequence[KnownMetadata] = ()
     ) -> None:
         self._targets = [
-            one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
+            one for one in file_set.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
         ]
-        self._log_dirs = {one.path: one for one in found.targets if one.kind == LOG_DIR}
+        self._log_dirs = {one.path: one for one in file_set.targets if one.kind == LOG_DIR}
         self._plans = plans
         self._unread = {*self._log_dirs}
         self._logs: list[LogStart] = []
@@ -162,8 +162,8 @@ class BrokerLogDirs:
                 return  # that one has events which contradict what this one shows
             for one in found_here:
                 if (name := user_partition(one)) is not None:
-                    found = self._remote.setdefault((cluster, name.topic, name.partition), {})
-                    found.setdefault((one.code, one.message), one)
+                    segments = self._remote.setdefault((cluster, name.topic, name.partition), {})
+                    segments.setdefault((one.code, one.message), one)
 
     def _has_replica(self, target: Target) -> bool:
         """Whether another log dir of the cluster has a replica of a partition."""
@@ -238,18 +238,18 @@ class BrokerLogDirs:
 
         What is wrong with one partition is said of the partition.
         """
-        found: dict[str, list[Finding]] = {}
+        by_dir: dict[str, list[Finding]] = {}
         rows = {shown(path) for path in self._log_dirs}
         for plan in self._plans:
             for finding in stop_findings(plan):
                 if finding.path not in self._twice:
                     first = finding._replace(dir=shown(plan.log_dirs[0].path), path=finding.place)
                     of_row = finding if finding.dir in rows else first  # of an argument that is no log dir
-                    found.setdefault(of_row.dir or "", []).append(of_row)
+                    by_dir.setdefault(of_row.dir or "", []).append(of_row)
             for finding in empty_findings(plan):
-                found.setdefault(finding.dir or "", []).append(finding)
+                by_dir.setdefault(finding.dir or "", []).append(finding)
         return {
-            one: [*found.get(shown(one), ()), *(found.get(one, ()) if shown(one) != one else ())]
+            one: [*by_dir.get(shown(one), ()), *(by_dir.get(one, ()) if shown(one) != one else ())]
             for one in self._log_dirs
         }
 
@@ -262,8 +262,8 @@ class BrokerLogDirs:
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
-        here = {one.shown for one in self._targets}
-        return {path: stop for path, stop in partitions_twice(self._targets).items() if path in here}
+        named = {one.shown for one in self._targets}
+        return {path: stop for path, stop in partitions_twice(self._targets).items() if path in named}
 
     def findings(
         self, target: Target, topic_id: str | None, *, has_records: bool | None

@@ -36,17 +36,17 @@ def user_partition(finding: Finding) -> PartitionDir | None:
 
 
 def unreachable_segments(
-    target: Target, events: RemoteEvents, found: Inspected, log_end: int
+    target: Target, events: RemoteEvents, inspected: Inspected, log_end: int
 ) -> Iterator[Finding]:
     """Yield that no leader epoch leads to the remote segments of a partition, or no broker sees their events.
 
     Nothing where the events about it cannot be read: that has a finding, or an error, of its own.
     """
     yield from misplaced_events(target, events)
-    partition, log_start = Partition(target), found.given.log_start_offset
+    partition, log_start = Partition(target), inspected.given.log_start_offset
     with suppress(FileError):
         cache = cache_of(partition, events, is_needed=False)
-        epochs = load(found.epochs, log_end, log_start, running=True).entries
+        epochs = load(inspected.epochs, log_end, log_start, running=True).entries
         if unreached(cache, epochs, log_start, log_end):  # but recovery may take epochs from batches
             started = answer(Unit(number=0, targets=(target,)), lambda one: load_leader(one, cache))
             yield from (finding for finding in started.findings if finding.code == "EPOCH-001")

@@ -181,7 +181,7 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
     else:
         given = given._replace(clean=request.shutdown == CLEAN)
     log = yield from _started_log(partition, given, request)
-    said = list(said_of_log(partition, given, log, request.fates))
+    findings = list(said_of_log(partition, given, log, request.fates))
     is_deleted = partition.target.name.kind == DELETE
     row = _row_without_log(partition, clean=given.clean)
     row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
@@ -195,15 +195,15 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
         )
     else:
         row = _with_unseen(_with_log(row, partition, log), log)
-        if any(one.code == "LOG-025" for one in said):
+        if any(one.code == "LOG-025" for one in findings):
             row = _with_missing(row, log)
         row = _with_fate(row, log, request.fates.of(partition.target))
         needed = bytes_needed(partition.path, log, row.files)
         if forgets_producers(log):
-            said.append(Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown))
+            findings.append(Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown))
     known.append(StartedPartition(row, log_start(partition, log), needed))
     yield row
-    yield from said
+    yield from findings
 
 
 def _started_log(
@@ -326,9 +326,9 @@ def _data_records(segments: Iterable[LoadedSegment], first: int) -> int | None:
         with segment.log() as file:
             try:
                 for batch in file_batches(file, 0, segment.log_size):
-                    found = header(file, batch)
-                    if not found.is_control and found.last_offset >= first:
-                        count = record_count(found)
+                    header_of_batch = header(file, batch)
+                    if not header_of_batch.is_control and header_of_batch.last_offset >= first:
+                        count = record_count(header_of_batch)
                         total += _messages_in(file, batch) if count is None else count
             except (BrokerError, FormatError):
                 return None

@@ -72,10 +72,10 @@ class CommitTable:
 
     def pop(self, key: CommitKey) -> Commit | None:
         """Remove the commit of a key; return it."""
-        found = self.get(key)
-        if found is not None:
+        commit = self.get(key)
+        if commit is not None:
             self._size[self._slots[key]] = NO_COMMIT
-        return found
+        return commit
 
     def put_all(self, records: "CoordinatorRecords") -> bool:
         """Take the commits of records in order; False for keys that are too long, of which none is taken."""
@@ -96,16 +96,16 @@ class CommitTable:
         self._value.view(f"V{SHORT_VALUE}")[changed, 0] = windows[records.value_start[numbers]]
         return True
 
-    def _slots_of(self, records: "CoordinatorRecords", found: Hashes) -> "Ints":
+    def _slots_of(self, records: "CoordinatorRecords", hashes: Hashes) -> "Ints":
         """Return the slots of keys; those that are new get one."""
-        place = self._direct[found >> self._shift]
-        known = self._hashes[place] == found if len(self._hashes) else np.zeros(len(found), np.bool_)
+        place = self._direct[hashes >> self._shift]
+        known = self._hashes[place] == hashes if len(self._hashes) else np.zeros(len(hashes), np.bool_)
         if not known.all():
             others = ~known
-            place[others] = np.minimum(np.searchsorted(self._hashes, found[others]), len(self._hashes) - 1)
-            known[others] = self._hashes[place[others]] == found[others] if len(self._hashes) else False
+            place[others] = np.minimum(np.searchsorted(self._hashes, hashes[others]), len(self._hashes) - 1)
+            known[others] = self._hashes[place[others]] == hashes[others] if len(self._hashes) else False
         if not known.all():
-            new, first = np.unique(found[~known], return_index=True)
+            new, first = np.unique(hashes[~known], return_index=True)
             numbers = (~known).nonzero()[0][first]
             slots = [self._slot((records.key(number) or b"")[TYPE_SIZE:]) for number in numbers]
             every = np.concatenate((self._hashes, new))
@@ -115,7 +115,7 @@ class CommitTable:
             bits = (DIRECT * len(every)).bit_length()
             self._direct, self._shift = np.zeros(1 << bits, np.int64), np.uint64(64 - bits)
             self._direct[self._hashes >> self._shift] = np.arange(len(every))
-            place = np.searchsorted(self._hashes, found)
+            place = np.searchsorted(self._hashes, hashes)
         result: Ints = self._slot_of_hash[place]
         return result
 
@@ -138,12 +138,12 @@ def hashes(records: "CoordinatorRecords") -> Hashes:
 def hash_bytes(data: bytes, start: "Ints", length: "Ints") -> Hashes:
     """Return a hash of each of some pieces of data, of which eight bytes or more follow the last."""
     words = np.ndarray((max(len(data) - WORD + 1, 0),), "<u8", data, strides=(1,))
-    found = SEED ^ length.astype(np.uint64)
+    hashes = SEED ^ length.astype(np.uint64)
     for at in range(0, int(length.max(initial=0)), WORD):
         left = length - at
         word = words[np.minimum(start + np.minimum(at, length), len(words) - 1)]
         shift = (np.clip(WORD - left, 0, WORD - 1) * 8).astype(np.uint64)
         word &= np.where(left > 0, ALL_BITS >> shift, np.uint64(0))
-        found = (found ^ word) * MULTIPLIER
-        found ^= found >> np.uint64(29)
-    return found
+        hashes = (hashes ^ word) * MULTIPLIER
+        hashes ^= hashes >> np.uint64(29)
+    return hashes

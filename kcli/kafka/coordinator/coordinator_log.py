@@ -216,14 +216,14 @@ class CoordinatorLog:
                 if (kind := control_key(one.key).type) in {COMMIT, ABORT}
             )
             return
-        found: list[Record | LegacyRecord] = []
+        records: list[Record | LegacyRecord] = []
         if is_legacy(header.magic):
-            found += (one for one in set_records(message_set(raw, LARGEST_BATCH)) if one.error is None)
+            records += (one for one in set_records(message_set(raw, LARGEST_BATCH)) if one.error is None)
         else:
-            found += batch_records(raw, LARGEST_BATCH)
-        data = b"".join(part or b"" for one in found for part in (one.key, one.value))
+            records += batch_records(raw, LARGEST_BATCH)
+        data = b"".join(part or b"" for one in records for part in (one.key, one.value))
         rows, at = [], 0
-        for one in found:
+        for one in records:
             key, value = (-1 if part is None else len(part) for part in (one.key, one.value))
             value_at = at + max(key, 0)
             rows.append((one.offset, one.timestamp or -1, at, key, value_at, value, position))

@@ -289,8 +289,8 @@ class GroupFold:
 def shorts(data: NDArray[np.uint8], at: Ints) -> Ints:
     """Return the numbers of two bytes at some places."""
     high, low = (data.take(at + one, mode="clip").astype(np.int64) for one in (0, 1))
-    found: Ints = ((high << 8 | low) ^ 0x8000) - 0x8000
-    return found
+    values: Ints = ((high << 8 | low) ^ 0x8000) - 0x8000
+    return values
 
 
 def is_whole_commit(records: CoordinatorRecords, highest: int = 4, highest_legacy: int = 0) -> Flags:
@@ -326,8 +326,8 @@ def is_whole_commit(records: CoordinatorRecords, highest: int = 4, highest_legac
     )
     has_version = (short(start) == OFFSET_COMMIT) | (version <= highest_legacy)
     is_value = has_version & (is_old | (is_new & (end <= records.value_length)))
-    found: Flags = is_read & (is_value | (records.value_length < 0))
-    return found
+    is_commit: Flags = is_read & (is_value | (records.value_length < 0))
+    return is_commit
 
 
 def group_of(key: CommitKey) -> bytes:

@@ -108,11 +108,11 @@ def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
     numbers = RECORDS_OF[group.type]
     current, about = group.of_type(numbers.current), group.of_type(numbers.member)
     for member_id in sorted(current.keys() | about.keys()):
-        here, one = current.get(member_id, {}), about.get(member_id, {})
+        member, one = current.get(member_id, {}), about.get(member_id, {})
         if group.type == STREAMS:
-            assigned, topics = _tasks(group, here), source_topics(group)
+            assigned, topics = _tasks(group, member), source_topics(group)
         else:
-            assigned = _partitions(here.get("assignedPartitions", ()), "topicId", names)
+            assigned = _partitions(member.get("assignedPartitions", ()), "topicId", names)
             topics = {*one.get("subscribedTopicNames", ()), *_matched(group, one)}
         yield Member(
             member_id,

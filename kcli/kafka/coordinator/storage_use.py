@@ -49,8 +49,8 @@ class StorageUse:
 
     def largest_first(self) -> list[GroupRecords]:
         """Return what was counted."""
-        found = []
+        uses = []
         for prefix, counts in self._counts.items():
             group = (string_bytes(prefix, TYPE_SIZE)[0] or b"").decode(errors="replace")
-            found.append(GroupRecords(group, int16(prefix, 0)[0], *counts.tolist()))
-        return sorted(found, key=lambda one: (-one.size, one.group_id, one.record_type))
+            uses.append(GroupRecords(group, int16(prefix, 0)[0], *counts.tolist()))
+        return sorted(uses, key=lambda one: (-one.size, one.group_id, one.record_type))

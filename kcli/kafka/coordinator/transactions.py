@@ -107,13 +107,13 @@ class TransactionStates:
         if value is None:
             self._newest.pop(transactional_id, None)
             return False, None
-        found = decode_value(TRANSACTION_STATE, name.api_key, value, replace_invalid_utf8=True)
-        if isinstance(found, Unknown):
-            return self.version < PASSES_OVER_VERSIONS, f"a value of unknown version {found.version}"
-        return self._value(offset, transactional_id, found)
+        message = decode_value(TRANSACTION_STATE, name.api_key, value, replace_invalid_utf8=True)
+        if isinstance(message, Unknown):
+            return self.version < PASSES_OVER_VERSIONS, f"a value of unknown version {message.version}"
+        return self._value(offset, transactional_id, message)
 
-    def _value(self, offset: int, transactional_id: str, found: Message) -> tuple[bool, str | None]:
-        fields: Fields = found.fields
+    def _value(self, offset: int, transactional_id: str, message: Message) -> tuple[bool, str | None]:
+        fields: Fields = message.fields
         status, topics = fields["transactionStatus"], fields["transactionPartitions"]
         if status not in range(len(TRANSACTION_STATES)):
             return True, f"unknown state {status} of transactional id {transactional_id}"
@@ -121,13 +121,13 @@ class TransactionStates:
             state = TRANSACTION_STATES[status]
             return True, f"{state} of transactional id {transactional_id} without a list of partitions"
         self._newest[transactional_id] = offset, fields
-        return self._refusal(found, topics or ())
+        return self._refusal(message, topics or ())
 
-    def _refusal(self, found: Message, topics: Iterable[Mapping[str, Any]]) -> tuple[bool, str | None]:
+    def _refusal(self, message: Message, topics: Iterable[Mapping[str, Any]]) -> tuple[bool, str | None]:
         """Return whether and why the release cannot read a value that others can."""
-        if found.version and self.version < FLEXIBLE_FROM:
-            return True, f"a value of version {found.version}, which this release does not know"
-        fields: Fields = found.fields
+        if message.version and self.version < FLEXIBLE_FROM:
+            return True, f"a value of version {message.version}, which this release does not know"
+        fields: Fields = message.fields
         client = fields.get("clientTransactionVersion", 0)
         if not 0 <= client <= LAST_CLIENT_VERSION and self.version >= CLIENT_VERSION_FROM:
             return True, f"unknown transaction.version {client} of the client"

@@ -290,16 +290,16 @@ def _without_unread(start: BrokerStart, fates_of: Callable[[BrokerStart], Fates 
     for log_dir, reason in start.offline.items():
         if os.path.basename(reason.path) == HIGH_WATERMARK:
             others = {path: other for path, other in start.offline.items() if path != log_dir}
-            found = fates_of(start._replace(offline=others))
-            if found is not None and not _has_replicas(log_dir, found):
+            fates = fates_of(start._replace(offline=others))
+            if fates is not None and not _has_replicas(log_dir, fates):
                 start = start._replace(offline=others)
     return start
 
 
-def _has_replicas(log_dir: str, found: Fates) -> bool:
-    loaded = (path for path, fate in found.by_path.items() if fate.outcome in {LOADS, PROMOTED})
+def _has_replicas(log_dir: str, fates: Fates) -> bool:
+    loaded = (path for path, fate in fates.by_path.items() if fate.outcome in {LOADS, PROMOTED})
     names = {os.path.basename(path) for path in loaded if os.path.dirname(path) == log_dir}
-    return bool(names - {METADATA_DIRECTORY}) or any(one.log_dir in {log_dir, None} for one in found.empty)
+    return bool(names - {METADATA_DIRECTORY}) or any(one.log_dir in {log_dir, None} for one in fates.empty)
 
 
 def _is_of_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
@@ -417,8 +417,8 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | 
 
 
 def _directory_id(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None:
-    found = (log_dir.meta for log_dir in dirs if log_dir.path == start.metadata_log_dir)
-    meta = next(found, None)
+    metas = (log_dir.meta for log_dir in dirs if log_dir.path == start.metadata_log_dir)
+    meta = next(metas, None)
     return None if meta is None else meta.directory_id
 
 

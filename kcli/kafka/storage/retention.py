@@ -107,10 +107,10 @@ def newest_timestamp(segment: LoadedSegment, *, reads_tail: bool) -> int | None:
 
     Without `reads_tail` its last batches are not looked at where the time index has an entry.
     """
-    found = _largest(segment, reads_tail=reads_tail)
-    if found <= 0 and not reads_tail:
-        found = _largest(segment, reads_tail=True)
-    return None if found < 0 else found
+    largest = _largest(segment, reads_tail=reads_tail)
+    if largest <= 0 and not reads_tail:
+        largest = _largest(segment, reads_tail=True)
+    return None if largest < 0 else largest
 
 
 def without_zero_tails(segment: LoadedSegment) -> LoadedSegment:
