@@ -101,14 +101,15 @@ def startup(
     selection = inputs.selection()
     plans: list[StartPlan] = []
 
-    def expand(found: "Found") -> "Found":
-        found = each_once(with_quorum_states(found if found.named_log_dirs else with_undecodable(found)))
-        plans[:] = start_plans(found.given_log_dirs, config, where, is_release_known=version is not None)
-        expanded = broker.expand(found, plans, selection)
+    def expand(file_set: "Found") -> "Found":
+        readable = file_set if file_set.named_log_dirs else with_undecodable(file_set)
+        file_set = each_once(with_quorum_states(readable))
+        plans[:] = start_plans(file_set.given_log_dirs, config, where, is_release_known=version is not None)
+        expanded = broker.expand(file_set, plans, selection)
         if expanded.targets or expanded.failures:
             missing = [*topics_not_found(expanded, inputs)] if expanded.targets else []
         else:
-            message = nothing_matched(found) + other_topics(inputs)
+            message = nothing_matched(file_set) + other_topics(inputs)
             missing = [Failure("", "nothing-matched", None, None, message)]
         failures = [FileError(one.path, one.error, one.message) for one in missing]
         return replace(expanded, failures=[*expanded.failures, *failures])

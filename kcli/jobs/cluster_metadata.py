@@ -97,28 +97,31 @@ def metadata_of(file_set: Found) -> list[KnownMetadata]:
     return known
 
 
-def with_undecodable(found: Found) -> Found:
+def with_undecodable(file_set: Found) -> Found:
     """Return the same with a note about each record of the metadata here that cannot be decoded."""
-    by_place = {(target.log_dir, target.metadata_dir): target for target in found.targets if target.log_dir}
+    of_log_dirs = (target for target in file_set.targets if target.log_dir)
+    by_place = {(target.log_dir, target.metadata_dir): target for target in of_log_dirs}
     findings = (finding for target in by_place.values() for finding in undecodable_findings(target))
     notes = dict.fromkeys(Note("undecodable", one.place or "", one.message) for one in findings)
-    return replace(found, notes=[*found.notes, *notes])
+    return replace(file_set, notes=[*file_set.notes, *notes])
 
 
-def with_topic_settings(found: Found, log_dir: str | None = None, *, are_given: bool = False) -> Found:
+def with_topic_settings(file_set: Found, log_dir: str | None = None, *, are_given: bool = False) -> Found:
     """Return the same with the metadata in a log dir, and a note about each place whose topics are not known.
 
     `are_given`: the user says what the settings are.
     """
     if log_dir is not None:
-        found = replace(found, targets=[replace(target, metadata_dir=log_dir) for target in found.targets])
+        targets = [replace(target, metadata_dir=log_dir) for target in file_set.targets]
+        file_set = replace(file_set, targets=targets)
     by_place = {
         (target.log_dir or target.shown, target.metadata_dir): target
-        for target in ([] if are_given else found.targets)
+        for target in ([] if are_given else file_set.targets)
         if target.kind == PARTITION and target.name is not None and target.name.topic != CLUSTER_METADATA
     }
     unknown = {place for (place, _), target in by_place.items() if cluster_image(target) is None}
-    return replace(found, notes=[*found.notes, *(Note("settings", shown(each)) for each in sorted(unknown))])
+    notes = (Note("settings", shown(each)) for each in sorted(unknown))
+    return replace(file_set, notes=[*file_set.notes, *notes])
 
 
 def newest_of(known: Iterable[KnownMetadata]) -> dict[str | None, KnownMetadata]:

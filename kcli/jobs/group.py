@@ -108,19 +108,20 @@ OFFSET_TOPICS = (CONSUMER_OFFSETS, SHARE_GROUP_STATE)
 # The units
 
 
-def expand(found: Found, topics: Iterable[str] = (CONSUMER_OFFSETS,), *, of_one: bool = False) -> Found:
+def expand(file_set: Found, topics: Iterable[str] = (CONSUMER_OFFSETS,), *, of_one: bool = False) -> Found:
     """Return the same with the copies of partitions that count; refuse where none is of a coordinator.
 
     Notes say which partitions of some topics are not here. `of_one`: refuse coordinators of several clusters.
     """
-    only = sole_cluster(found.log_dirs)
-    clusters = {str(cluster_of(one) or only) for one in filter(is_of_coordinator, found.targets)}
+    only = sole_cluster(file_set.log_dirs)
+    clusters = {str(cluster_of(one) or only) for one in filter(is_of_coordinator, file_set.targets)}
     if of_one and len(clusters) > 1:
         words = f"groups of {len(clusters)} clusters, {', '.join(sorted(clusters))}: name the log dirs of one"
-        return replace(found, targets=[], failures=[FileError(found.log_dirs[0], "wrong-kind", words)])
-    counted = counted_copies(found, lambda name: name.topic != CLUSTER_METADATA)
-    result = refuse_without(CONSUMER_OFFSETS, counted, found)
-    more = (note for topic in topics if topic != CONSUMER_OFFSETS for note in absent_partitions(topic, found))
+        return replace(file_set, targets=[], failures=[FileError(file_set.log_dirs[0], "wrong-kind", words)])
+    counted = counted_copies(file_set, lambda name: name.topic != CLUSTER_METADATA)
+    result = refuse_without(CONSUMER_OFFSETS, counted, file_set)
+    others = (topic for topic in topics if topic != CONSUMER_OFFSETS)
+    more = (note for topic in others for note in absent_partitions(topic, file_set))
     return replace(result, notes=[*result.notes, *(more if result.targets else ())])
 
 
@@ -260,11 +261,11 @@ def offsets(unit: Unit, *, query: GroupQuery) -> Outcome:
 
 
 def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partition: Partition) -> Yield:
-    found = yield from fold(partition, query)
-    place, groups = _coordinator(partition), found.all_groups()
-    pending = {key: (producer, one) for producer, own in found.pending.items() for key, one in own.items()}
-    commits = found.commits
-    keys = {**commits, **found.removed, **dict.fromkeys(pending)}
+    folded = yield from fold(partition, query)
+    place, groups = _coordinator(partition), folded.all_groups()
+    pending = {key: (producer, one) for producer, own in folded.pending.items() for key, one in own.items()}
+    commits = folded.commits
+    keys = {**commits, **folded.removed, **dict.fromkeys(pending)}
     retention = partition.target.server.offsets_retention_ms
     unread: set[Target] = set()
     for group_id, own in by_group(keys):
@@ -274,7 +275,7 @@ def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partiti
         for topic, number, key in own:
             if not query.wants_partition(topic, number) or (query.resets and key not in commits):
                 continue
-            removal = found.removed.get(key)
+            removal = folded.removed.get(key)
             counting = commits.get(key) if removal is None else removal.commit
             fields = None if counting is None else commit_fields(counting)
             producer, waiting = pending.get(key, (None, None))
@@ -432,10 +433,10 @@ def position_of(fields: Fields, log: LogFacts) -> str:
         if leading is not None and leading > newest:
             newest, epochs = leading, (*epochs, EpochEntry(leading, end))
     answer = None, end_offset_for(epochs, position.epoch, end)
-    found = conclude(position, answer, NO_RESET, Bounds(log.log_start_offset, end), end, leader_epoch=newest)
+    result = conclude(position, answer, NO_RESET, Bounds(log.log_start_offset, end), end, leader_epoch=newest)
     known = {VALID: VALID, UNCHECKED: VALID, OUT_OF_RANGE: OUT_OF_RANGE, RETRY: UNKNOWN}
-    is_past = position.offset > end and found.outcome != RETRY  # by the epoch it goes back to the log end
-    return OUT_OF_RANGE if is_past else known.get(found.outcome, DIVERGED)
+    is_past = position.offset > end and result.outcome != RETRY  # by the epoch it goes back to the log end
+    return OUT_OF_RANGE if is_past else known.get(result.outcome, DIVERGED)
 
 
 def _leader_epoch(target: Target) -> int | None:

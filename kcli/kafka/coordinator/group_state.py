@@ -138,8 +138,10 @@ def _embedded(member: Fields, name: str) -> Fields | None:
         return None
 
 
-def _partitions(found: "list[Fields]", key: str, names: Names | None = None) -> tuple[AssignedPartition, ...]:
-    named = [(str(one[key]), number) for one in found for number in one["partitions"]]
+def _partitions(
+    topics: "list[Fields]", key: str, names: Names | None = None
+) -> tuple[AssignedPartition, ...]:
+    named = [(str(one[key]), number) for one in topics for number in one["partitions"]]
     return tuple(
         sorted(AssignedPartition((names or {}).get(topic, topic), number) for topic, number in named)
     )
