@@ -38,8 +38,6 @@ from tests.partitions import unit
 from tests.transactions import ended
 
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAw"
-ANY_CODE = (0, 4)
-"""Codecs: none, zstd."""
 
 
 def folded(tmp_path, *batches, **options):

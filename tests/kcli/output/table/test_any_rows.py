@@ -12,7 +12,6 @@ from rich.cells import cell_len
 from kcli.output.table import DRAWINGS
 from kcli.rows import COMMANDS
 from kcli.rows.declare import type_of
-from kcli.rows.lookups import FoundBatch, FoundRecord
 from tests.kcli.output.writing import draw_lines
 from tests.seeds import examples
 
@@ -63,7 +62,6 @@ def row_classes():
 
 
 ROWS = row_classes()
-NOTHING = (FoundBatch(), FoundRecord())
 
 
 def possible(row):
