@@ -22,6 +22,7 @@ app = Group(
     help="What a KRaft cluster knows, by its metadata log: topics, brokers, settings, ACLs; their changes.",
 )
 
+OF_TOPICS = frozenset({"topics", "partitions", "configs"})
 SECRETS = option("--secrets", "Show the values of secret settings.")
 
 
@@ -66,19 +67,21 @@ def show(
 
     Example: kcli metadata show topics partitions /var/lib/kafka/data
     """
-    from kcli.cli.run import Answer, Command, run
+    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs import metadata as jobs
     from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS
     from kcli.rows import row_types
 
     kinds, rest = _kinds_and_inputs(inputs, IMAGE_KINDS)
     query = image.query(inputs, kinds=kinds)
+    _refuse_without_topics(query, kinds)
     types = dict(zip(["", *IMAGE_KINDS], row_types("metadata show"), strict=True))
     command = Command(
         name="metadata show",
         job=partial(jobs.show, query=query),
         accepts=jobs.METADATA_FILES,
         expand=jobs.expand,
+        topics=RowTopics(partial(jobs.topics, query)),
         answer=Answer(possible=frozenset(types[kind].name for kind in kinds or ("",))),
     )
     run(command, rest, output, engine)
@@ -116,10 +119,10 @@ def history(
         job=partial(jobs.history, query=query),
         accepts=jobs.METADATA_FILES,
         expand=jobs.expand,
-        topics=RowTopics(lambda _: ()),
+        topics=RowTopics(partial(jobs.topics, query)),
         without_rows=message,
     )
-    run(command, inputs.without_selection()._replace(paths=paths), output, engine)
+    run(command, inputs._replace(paths=paths), output, engine)
 
 
 def _names_and_paths(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
@@ -156,20 +159,29 @@ def diff(
     Example: kcli metadata diff controller1/data controller2/data
     """
     from kcli.cli.inputs import comparing
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs import metadata as jobs
 
     if to is not None and since is None:
         raise UsageError("--to needs --from: from which moment on?")
     begin = None if since is None else _until(since)
     query = ImageOptions(to, secrets).query(inputs, since=begin)
-    job = partial(jobs.diff, query=query)
-    command = Command(name="metadata diff", job=job, accepts=jobs.METADATA_FILES, expand=jobs.expand)
+    if begin is not None and any(
+        INT64 > first > last for first, last in zip(begin, query.until, strict=True)
+    ):
+        raise UsageError(f"--from {since} is later than --to {to}")
+    command = Command(
+        name="metadata diff",
+        job=partial(jobs.diff, query=query),
+        accepts=jobs.METADATA_FILES,
+        expand=jobs.expand,
+        topics=RowTopics(partial(jobs.topics, query)),
+    )
     if since is None:
         expected = "two metadata logs or snapshots, or one and --from"
         expand, split = comparing(jobs.pairs, jobs.expand_several, expected)
         command = command._replace(expand=expand, split=split, compares=True)
-    run(command, inputs.without_selection(), output, engine)
+    run(command, inputs, output, engine)
 
 
 @app.command("export")
@@ -186,17 +198,19 @@ def export(
 
     Example: kcli metadata export -o text /var/lib/kafka/data > again.sh
     """
-    from kcli.cli.run import Answer, Command, run
+    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs import metadata as jobs
     from kcli.jobs import metadata_export
 
     kinds, rest = _kinds_and_inputs(inputs, metadata_export.EXPORTED)
     query = image.query(inputs, kinds=kinds)
+    _refuse_without_topics(query, kinds or metadata_export.EXPORTED)
     command = Command(
         name="metadata export",
         job=partial(metadata_export.export, query=query),
         accepts=jobs.METADATA_FILES,
         expand=jobs.expand,
+        topics=RowTopics(partial(jobs.topics, query)),
         answer=Answer(text=metadata_export.lines),
     )
     run(command, rest, output, engine)
@@ -207,4 +221,10 @@ def _kinds_and_inputs(inputs: Inputs, kinds: Collection[str]) -> tuple[tuple[str
     words = inputs.paths or []
     kinds_asked = tuple(dict.fromkeys(word for word in words if word in kinds))
     rest = [word for word in words if word not in kinds]
-    return kinds_asked, inputs.without_selection()._replace(paths=rest)
+    return kinds_asked, inputs._replace(paths=rest)
+
+
+def _refuse_without_topics(query: "MetadataQuery", kinds: Collection[str]) -> None:
+    """Raise UsageError where a topic is asked for, and none of the kinds has topics."""
+    if query.selection.names and not OF_TOPICS & {*kinds}:
+        raise UsageError("--topic and the like select topics, partitions and configs: name a kind of these")

@@ -1,7 +1,8 @@
 """What `kcli metadata` runs: the image of a metadata log at a moment, as rows of each kind."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -87,10 +88,24 @@ class MetadataQuery:
         )
         return selection.wants(PartitionDir(topic, partition or 0, NORMAL, None))
 
+    def selected(self, outcome: Outcome, metadata: Iterable[Metadata]) -> Outcome:
+        """Return an outcome that tells whether a partition that is asked for is in an image."""
+        topics = [topic for one in metadata for topic in one.image.topics.values()]
+        is_here = any(self.wants(topic.name, number) for topic in topics for number in topic.partitions)
+        return replace(outcome, partial=is_here)
+
 
 def expand(file_set: Found) -> Found:
     """Return the same with the metadata log alone of each log dir that was named."""
     return failover.expand(file_set)
+
+
+def topics(query: MetadataQuery, units: Iterable[Unit]) -> Iterator[str]:
+    """Yield the names of the topics that are known in what can be read."""
+    for target in dict.fromkeys(target for unit in units for target in unit.targets):
+        with suppress(FileError):
+            known = read(target, Partition(target), query.until).image.topics
+            yield from (topic.name for topic in known.values())
 
 
 def expand_several(file_set: Found) -> Found:
@@ -125,9 +140,11 @@ def said(metadata: Metadata) -> Iterator[Item]:
 
 def show(unit: Unit, *, query: MetadataQuery) -> Outcome:
     """Return a row for each that is known of the kinds asked for, by name."""
+    images: list[Metadata] = []
 
     def rows(partition: Partition) -> Yield:
         metadata = read(unit.target, partition, query.until)
+        images.append(metadata)
         place = place_of(partition, metadata)
         yield from said(metadata)
         if not query.kinds:
@@ -138,7 +155,7 @@ def show(unit: Unit, *, query: MetadataQuery) -> Outcome:
                 if facts is not None and wants(query, kind, key, facts):
                     yield from _ROWS_OF[kind](place, key, facts, query)
 
-    return answer(unit, rows)
+    return query.selected(answer(unit, rows), images)
 
 
 def wants(query: MetadataQuery, kind: str, key: Key, facts: Facts) -> bool:
@@ -287,12 +304,17 @@ def pairs(units: Sequence[Unit]) -> list[Unit]:
 
 def diff(unit: Unit, *, query: MetadataQuery) -> Outcome:
     """Return a row for each difference between two images, or between two moments of one log."""
+    images: list[Metadata] = []
 
     def rows(partition: Partition) -> Yield:
         second = unit.targets[-1]
         other = partition if second is unit.target else Partition(second)
         before = read(unit.target, partition, query.since or query.until)
         after = read(second, other, query.until)
+        images[:] = before, after
+        if query.since is not None and before.image.offset > after.image.offset:
+            message = f"--from is offset {before.image.offset}, and --to is before it: {after.image.offset}"
+            raise FileError(partition.shown, "nothing-to-read", message)
         yield from dict.fromkeys([*said(before), *said(after)])
         place = place_of(partition, before)
         lacking = next((one for one in (before, after) if not voters(one)), None)
@@ -305,7 +327,7 @@ def diff(unit: Unit, *, query: MetadataQuery) -> Outcome:
                     place, after.directory, one.kind, one.name, one.change, one.field, *texts
                 )
 
-    return answer(unit, rows)
+    return query.selected(answer(unit, rows), images)
 
 
 def _is_of(query: MetadataQuery, one: Difference) -> bool:

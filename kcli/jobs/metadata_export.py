@@ -44,9 +44,11 @@ SEPARATORS, UNFIT = frozenset(",="), frozenset("[]\n\r")
 
 def export(unit: Unit, *, query: MetadataQuery) -> Outcome:
     """Return a row for each command line, or for a comment on what no command can make again."""
+    images: list[Metadata] = []
 
     def rows(partition: Partition) -> Yield:
         metadata = read(unit.target, partition, query.until)
+        images.append(metadata)
         place = place_of(partition, metadata)
         findings = [finding for finding in said(metadata) if isinstance(finding, Finding)]
         yield from findings
@@ -62,7 +64,7 @@ def export(unit: Unit, *, query: MetadataQuery) -> Outcome:
                     for line in _LINES_OF[kind](metadata, key, facts, query):
                         yield MetadataCommandRow(place, IMAGE_KINDS[kind].noun, name, line)
 
-    return answer(unit, rows)
+    return query.selected(answer(unit, rows), images)
 
 
 def _line(tool: str, *words: str) -> str:

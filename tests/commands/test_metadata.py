@@ -126,7 +126,34 @@ def test_records_count_up_to_a_moment_with_it(kcli, log_dir, at, partitions):
 
 def test_topics_select(kcli, log_dir):
     assert [row["partition"] for row in show(kcli, log_dir, "partitions", "--partition", "1")] == [1]
-    assert show(kcli, log_dir, "topics", "configs", "--topic", "other") == []
+    assert [row["name"] for row in show(kcli, log_dir, "configs", "--topic", "ord*")][:1] == [
+        "cleanup.policy"
+    ]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_topic_that_is_nowhere_is_refused_by_every_command(kcli, log_dir, jobs):
+    other = ("--topic", "ordres", "-o", "json", "--jobs", jobs)
+    for words in (
+        ["show", "topics", "partitions"],
+        *(["show", "configs"], ["export"], ["export", "configs"], ["history"], ["diff", log_dir]),
+        ["diff", "--from", "3"],
+    ):
+        done = kcli("metadata", *words, log_dir, *other)
+        (error,) = json.loads(done.stdout)["errors"]
+        assert (done.exit_code, error["error"]) == (3, "nothing-matched"), words
+        assert error["message"].endswith("did you mean orders?")
+    for words in (["show", "partitions"], ["diff", log_dir]):
+        assert kcli("metadata", *words, log_dir, "--topic", "orders", "--partition", "2").exit_code == 3
+    for words in (["show"], ["show", "brokers"], ["export", "acls"]):
+        assert kcli("metadata", *words, log_dir, "--topic", "orders").exit_code == 2
+
+
+def test_of_a_topic_that_is_here_nothing_may_be_the_answer(kcli, tmp_path):
+    log_dir = put_log(tmp_path, batch(0, topic(), partition()))
+    for words in (["show", "configs"], ["export", "configs"], ["diff", log_dir]):
+        done = kcli("metadata", *words, log_dir, "--topic", "ord*", "-o", "json")
+        assert (done.exit_code, json.loads(done.stdout)["rows"]) == (0, []), words
 
 
 def test_a_snapshot_is_where_an_answer_begins(kcli, tmp_path):
@@ -245,7 +272,6 @@ def test_diff_of_two_moments_and_of_two_logs(kcli, tmp_path, log_dir):
     moments = kcli("metadata", "diff", other, "--from", "14", "-o", "json")
     assert [row["name"] for row in rows(moments)] == [row["name"] for row in rows(done)]
     assert kcli("metadata", "diff", log_dir, log_dir).exit_code == 0
-    assert kcli("metadata", "diff", log_dir).exit_code == 2
     assert kcli("metadata", "diff", "--to", "3", log_dir).exit_code == 2
 
 
@@ -258,6 +284,16 @@ def test_diff_names_the_log_dir_without_a_metadata_log(kcli, tmp_path, log_dir):
         assert str(log_dir) not in done.stderr
     done = kcli("metadata", "diff", log_dir, tmp_path / "absent", "-o", "table")
     assert (done.exit_code, done.stdout) == (3, "")  # one alone is no comparison
+
+
+def test_diff_needs_two_images_the_first_one_earlier(kcli, log_dir):
+    for words in ([], ["--from", "5", "--to", "3"], ["--from", str(NOW + 5), "--to", str(NOW + 3)]):
+        done = kcli("metadata", "diff", log_dir, *words)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert ("or one and --from" if not words else "is later than --to") in done.stderr
+    mixed = kcli("metadata", "diff", log_dir, "--from", str(NOW + 5), "--to", "3")
+    assert (mixed.exit_code, "--from is offset 5" in mixed.stderr) == (3, True)
+    assert kcli("metadata", "diff", log_dir, "--from", "5", "--to", str(NOW + 5)).exit_code == 0
 
 
 def test_export_quotes_for_a_shell_and_for_the_tools(kcli, log_dir):
