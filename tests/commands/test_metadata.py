@@ -448,6 +448,42 @@ def test_the_record_of_a_new_leader_is_a_moment(kcli, recorded):
     assert show(kcli, recorded, "--at", "0")[0]["timestamp"] < row["timestamp"]
 
 
+def test_what_several_logs_say_alike_is_counted_once(kcli, tmp_path):
+    records = [
+        *(batch(offset, value) for offset, value in enumerate(CLUSTER)),
+        batch(15, change(1, isr=(2,))),
+    ]
+    logs = [put_log(tmp_path / name, *records) for name in ("d1", "d2")]
+    for words, verdict in (
+        (["show", "topics"], "1 topic"),
+        (["show", "partitions"], "2 partitions, 1 with replicas out of the ISR"),
+        (["show", "configs"], "4 settings"),
+        (["history", "orders-0"], "1 change: 1 created"),
+    ):
+        several, alone = (
+            kcli("metadata", *words, *given, "-o", "table").stdout.split("\n\n") for given in (logs, logs[:1])
+        )
+        assert (alone[0], several[0]) == (f"{verdict}.", f"{verdict}, the same in 2 metadata logs.")
+        assert several[2:] == alone[2:]
+
+
+def test_logs_that_differ_have_their_own_numbers(kcli, log_dir, tmp_path):
+    records = [batch(offset, value) for offset, value in enumerate(CLUSTER)]
+    behind, equal = put_log(tmp_path / "d1", *records[:4]), put_log(tmp_path / "d2", *records)
+    words = ("metadata", "show", "partitions", log_dir, behind, equal, "-o", "table")
+    verdict = ["d0, d2: 2 partitions.", "d1: 1 partition."]
+    assert kcli(*words).stdout.splitlines()[:2] == verdict
+    for node, directory in enumerate((log_dir, behind, equal)):
+        (directory / "meta.properties").write_text(f"version=1\ncluster.id=c\nnode.id={node}\n")
+    lines = kcli(*words).stdout.splitlines()
+    assert lines[:2] == ["node 0, node 2: 2 partitions.", "node 1: 1 partition."]
+    listed = [line.split("  ")[-1].strip() for line in lines if "orders-" in line]
+    assert listed == ["node 0, node 1, node 2", "node 0, node 2"]
+    changed = put_log(behind, *records, batch(15, change(0, isr=(1,))))
+    lines = kcli("metadata", "show", "partitions", log_dir, changed, "-o", "table").stdout.splitlines()
+    assert [line.split()[1] for line in lines if "orders-" in line] == ["orders-0", "orders-0", "orders-1"]
+
+
 def test_the_snapshot_of_a_bootstrap_is_read_in_its_directory(kcli, tmp_path):
     log = put_log(tmp_path / "d0") / "__cluster_metadata-0"
     for segment in log.glob("0*"):

@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.kafka.kraft.metadata_image import Endpoint
+from kcli.logdir.log_dirs import METADATA_DIRECTORY
 from kcli.output.screen import Screen
 from kcli.output.table.columns import (
     CHANGED_TEXT,
@@ -22,7 +24,7 @@ from kcli.output.table.columns import (
     change,
 )
 from kcli.output.table.fitted_table import StyledLines, sentences, table
-from kcli.output.table.shared_columns import SharedColumn
+from kcli.output.table.shared_columns import SharedColumn, short_dirs
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, moment, number, tally
 from kcli.rows.metadata import (
@@ -32,12 +34,14 @@ from kcli.rows.metadata import (
     MetadataPartitionRow,
     MetadataSummaryRow,
 )
+from kcli.rows.partitions import OfDirectory
 
 OF_DIR = SharedColumn("DIR", attrgetter("place.dir"), "{}", ("metadata log",), are_paths=True)
 OF_NODE = SharedColumn("NODE", attrgetter("place.broker_id"), "node {}", (), NUMBER, rank=7, is_last=True)
 CLUSTER_OF_IMAGE = SharedColumn("", attrgetter("place.cluster_id"), "cluster {}", ("cluster",))
 PLACE = (OF_DIR, OF_NODE, CLUSTER_OF_IMAGE)
 NONE, PRODUCER_IDS = -1, "producer-ids"
+LEAST_OF_LOGS = 12
 
 
 def ids(given: Sequence[int]) -> str:
@@ -53,10 +57,62 @@ def _settings(given: dict[str, Any]) -> str:
     return joined(f"{name}={value}" for name, value in given.items())
 
 
-def _view(noun: str, *columns: ShownColumn, **more: Any) -> TableView:
-    return TableView(
-        columns=columns, shared=PLACE, **{"verdict": lambda rows: f"{counted(len(rows), noun)}.", **more}
+def _view(noun: str, *columns: ShownColumn, **more: Any) -> Callable[[TableInput], TableView]:
+    more = {"verdict": lambda rows: f"{counted(len(rows), noun)}.", **more}
+    return partial(_each_once, TableView(columns=columns, shared=PLACE, **more))
+
+
+def _each_once(view: TableView, answer: TableInput) -> TableView:
+    """Return a view that shows and counts once what several logs of a cluster say alike.
+
+    Where they differ, it has the numbers of each, and a column that says which have a row.
+    """
+    by_log: dict[OfDirectory, dict[str, Any]] = {}
+    for row in answer.rows:
+        by_log.setdefault(row.place, {})[repr((row.place.cluster_id, *row[1:]))] = row
+    if len(by_log) == 1 or answer.screen.is_part:
+        return view
+    first: dict[str, Any] = {}
+    having: dict[str, list[OfDirectory]] = {}
+    alike: dict[frozenset[str], list[OfDirectory]] = {}
+    for place, own in by_log.items():
+        alike.setdefault(frozenset(own), []).append(place)
+        for key, row in own.items():
+            first.setdefault(key, row)
+            having.setdefault(key, []).append(place)
+    names, rows = _names_of(by_log), [*first.values()]
+    logs = {id(row): joined(names[one] for one in having[key]) for key, row in first.items()}
+    subjects = {
+        subject: place for place, subject in enumerate(dict.fromkeys(map(view.columns[0].value_of, rows)))
+    }
+
+    def verdict(_: Sequence[Any]) -> str:
+        assert view.verdict is not None
+        each = [(places, view.verdict([*by_log[places[0]].values()])) for places in alike.values()]
+        if len(each) == 1:
+            return f"{each[0][1].rstrip('.')}, the same in {counted(len(by_log), *OF_DIR.noun)}."
+        return "\n".join(f"{joined(names[one] for one in places)}: {text}" for places, text in each)
+
+    above, alone = view.above, OF_DIR._replace(header="")
+    column = ShownColumn("IN", lambda row: logs[id(row)], least=LEAST_OF_LOGS)
+    return view._replace(
+        columns=[*view.columns, *[column] * (len(alike) > 1)],
+        shared=(alone, CLUSTER_OF_IMAGE),
+        verdict=verdict,
+        is_listed=lambda row: id(row) in logs,
+        order=view.order or (lambda row: subjects[view.columns[0].value_of(row)]),
+        above=None if above is None else lambda _, screen: above(rows, screen),
     )
+
+
+def _names_of(places: Iterable[OfDirectory]) -> dict[OfDirectory, str]:
+    """Return a name of each log: its node, or its directory where nodes are not known or not different."""
+    known = list(places)
+    nodes = {place: f"node {place.broker_id}" for place in known if place.broker_id is not None}
+    if len({*nodes.values()}) == len(known):
+        return nodes
+    short = short_dirs(place.dir.removesuffix(f"/{METADATA_DIRECTORY}") for place in known)
+    return {place: short[place.dir.removesuffix(f"/{METADATA_DIRECTORY}")] for place in known}
 
 
 def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterator[RenderableType]:
@@ -339,7 +395,7 @@ def view_changes(answer: TableInput) -> TableView:
         ShownColumn("REPLICAS", _pair("replicas"), CHANGED_TEXT, rank=4),
     )
     in_words = (ShownColumn("OF", lambda row: ": ".join(filter(None, (row.name, _facts(row)))), least=30),)
-    return TableView(
+    view = TableView(
         columns=(
             ShownColumn("OFFSET", "metadata_offset", NUMBER),
             ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY),
@@ -353,8 +409,10 @@ def view_changes(answer: TableInput) -> TableView:
             if row.kind == "partition" and row.after.get("leader") == NONE
             else {"fenced": "warning", "deleted": "info"}.get(row.change)
         ),
+        order=lambda row: (row.place.cluster_id or "", row.metadata_offset),
         above=_lanes,
     )
+    return _each_once(view, answer)
 
 
 def _differences_verdict(rows: Sequence[MetadataDifferenceRow]) -> str:
