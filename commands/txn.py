@@ -29,7 +29,8 @@ def list_(
 ) -> None:
     """Print each transactional id as its coordinator knows it, by __transaction_state.
 
-    Where the load of a coordinator would end, or never end, is a finding.
+    --topic, --partition: ids whose transaction holds one. Where the load of a coordinator would end, or never
+    end, is a finding.
 
     Example: kcli txn list /var/lib/kafka/data
     """
@@ -38,8 +39,14 @@ def list_(
     from kcli.kafka.kraft.meta_properties import NEWEST
 
     version = NEWEST if kafka_version is None else parse_release(kafka_version)
-    job = partial(jobs.listed, version=version)
-    run(Command(name="txn list", job=job, expand=jobs.coordinator_copies), inputs, output, engine)
+    selection = inputs.selection()
+    command = Command(
+        name="txn list",
+        job=partial(jobs.listed, version=version, selection=selection),
+        expand=jobs.coordinator_copies,
+        without_rows="no transaction here holds what was asked for" if selection.names else None,
+    )
+    run(command, inputs.without_selection(), output, engine)
 
 
 @app.command("open")

@@ -9,7 +9,7 @@ from itertools import starmap
 from typing import NamedTuple
 
 from formats.magic import record_count
-from formats.names import TRANSACTION_STATE
+from formats.names import TRANSACTION_STATE, PartitionDir
 from formats.types import TopicPartition
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, notes_as_findings, where
@@ -41,7 +41,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
-from kcli.logdir.targets import Selection, Target
+from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
 from kcli.rows import Item
 from kcli.rows.transactions import OpenTransactionRow, TransactionRow
 from kcli.words import duration
@@ -68,9 +68,11 @@ def with_coordinators(found: Found, selection: Selection) -> Found:
     result = counted_copies(found, lambda name: _is_coordinator(name.topic) or selection.wants(name))
     if any(target.name and not _is_coordinator(target.name.topic) for target in result.targets):
         return result
+    if result.failures:
+        return replace(result, targets=[])
     place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
     error = FileError(place, "nothing-to-read", "no data partition here matches what was asked for")
-    return replace(result, targets=[], failures=[*found.failures, error])
+    return replace(result, targets=[], failures=[error])
 
 
 def _is_coordinator(topic: str | None) -> bool:
@@ -105,17 +107,25 @@ def _ends_without_record(loaded: LoadedLog) -> bool:
         return batch is not None and record_count(header(log, batch)) == 0
 
 
-def listed(unit: Unit, *, version: Version = NEWEST) -> Outcome:
-    """Return a row for each transactional id that a partition of __transaction_state knows."""
+def listed(unit: Unit, *, version: Version = NEWEST, selection: Selection = ALL_PARTITIONS) -> Outcome:
+    """Return a row for each transactional id that a partition of __transaction_state knows.
+
+    Where some are selected, of the ids whose transaction holds such a partition.
+    """
+
+    def wants(state: TransactionState) -> bool:
+        places = (PartitionDir(one.topic, one.partition) for one in state.partitions)
+        return not selection.names or any(map(selection.wants, places))
 
     def rows(partition: Partition) -> Yield:
         states = TransactionStates(partition.shown, version)
         yield from load_states(partition, states)
         place = where(partition)
         for transactional_id, one in sorted(states.states.items()):
-            yield TransactionRow(
-                place, transactional_id, *one[1:], coordinator_partition=partition.number or 0
-            )
+            if wants(one):
+                yield TransactionRow(
+                    place, transactional_id, *one[1:], coordinator_partition=partition.number or 0
+                )
 
     return answer(unit, rows)
 

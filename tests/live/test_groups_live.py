@@ -181,8 +181,13 @@ def test_groups_are_as_the_broker_says(tmp_path: Path) -> None:
         empty = {row["group_id"] for row in rows(log_dir, "list") if row["state"] == "Empty"}
         assert empty >= {"g-classic", "g-consumer", "g-java", "g-left", "g-simple", "g-dropped", "g-share"}
         for gone in ("g-deleted", "g-expired"):
-            history = [row["change"] for row in rows(log_dir, "history", "--group", gone)]
-            assert history == ["first", "removed"]
+            begun, removed = rows(log_dir, "history", "--group", gone)
+            assert (begun["change"], removed["change"]) == ("first", "removed")
+        at = str(begun["offset_of_record"])
+        (expired,) = rows(log_dir, "offsets", "--group", "g-expired", "--at", at)
+        assert expired["expire_timestamp"] <= removed["timestamp"]
+        (kept,) = rows(log_dir, "offsets", "--group", "g-kept")
+        assert removed["timestamp"] < kept["expire_timestamp"]
 
 
 def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:

@@ -101,12 +101,23 @@ LACKING_AFTER = {
 """By module of views of what a log comes to: the findings after which the first line says it is not whole."""
 
 
+WITHOUT_ROWS = {
+    "metadata_difference": "They are equal.",
+    "group": "No groups.",
+    "group_offset": "No offsets.",
+    "group_member": "No members.",
+    "transaction": "No transactional ids.",
+    "open_transaction": "No open transactions.",
+}
+"""The first line where there is no row of a type."""
+
+
 def without_rows(row_type: str, findings: "Sequence[Finding]") -> str:
     """Return what the first line says where there is no row of a type."""
     expired = sum(int(one.found or 0) for one in findings if one.code == "PROD-010")
     if row_type == "producer" and expired:
         return f"{counted(expired, 'producer')} known, all expired by now: --at TIME shows them."
-    return {"metadata_difference": "They are equal.", "group_member": "No members."}.get(row_type, "No rows.")
+    return WITHOUT_ROWS.get(row_type, "No rows.")
 
 
 def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":

@@ -143,9 +143,9 @@ def _assigned(row: GroupMemberRow) -> str:
 
 MEMBER_VIEW = TableView(
     columns=(
-        ShownColumn("MEMBER", "member_id", style="bold", is_cut=True, least=12),
+        ShownColumn("MEMBER", "member_id", style="bold", may_overflow=True),
         ShownColumn("STATIC", "group_instance_id", rank=4),
-        ShownColumn("CLIENT", "client_id", rank=2, is_cut=True, least=10),
+        ShownColumn("CLIENT", "client_id", rank=2, may_overflow=True),
         ShownColumn("HOST", "client_host", rank=3),
         ShownColumn("PARTITIONS", _assigned, least=16),
         ShownColumn("SUBSCRIBED TO", lambda row: joined(row.subscribed_topics or ()), rank=5, least=16),

@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
@@ -59,13 +60,14 @@ class TableView(NamedTuple):
     """How rows of one type are shown: the columns, and what a line at the end sums up.
 
     `verdict` is the first line, in place of `closing`: it concludes something from all rows. `severity` gives
-    each row a mark; None: no mark. `shared`: values for the title, or for columns where rows differ, besides
-    those of `Where`. `facts`: further words of the title. `is_listed`: whether a row is in the table where
-    all rows are at hand; `folded`: what is said of the others. `order`: rows are shown by it, the lowest
-    first, unless the user sorts them. `merged`: the value by which rows of replicas of a partition are the
-    same line. `names_replicas`: whether the columns name brokers and log dirs already. `above` and `below`
-    the table: what else is drawn. `incomplete`: codes of findings after which the first line says that the
-    answer is not whole; the first code has the word.
+    each row a mark; None: no mark. `shared`: values for the title, or for columns where rows differ,
+    besides those of `Where`. `facts`: further words of the title. `is_listed`: whether a row is in the
+    table where all rows are at hand; `folded`: what is said of the others. `order`: rows are shown by it,
+    the lowest first, unless the user sorts them. `merged`: the value by which rows of replicas of a
+    partition are the same line. `names_replicas`: whether the columns name brokers and log dirs already.
+    `above` and `below` the table: what else is drawn. `ranks` of columns of `Where`, by header.
+    `incomplete`: codes of findings after which the first line says that the answer is not whole; the
+    first code has the word.
     """
 
     columns: Sequence[ShownColumn]
@@ -82,13 +84,15 @@ class TableView(NamedTuple):
     above: Callable[[Sequence[Any], Screen], Drawn] | None = None
     below: Callable[[Sequence[Any], Screen], Drawn] | None = None
     incomplete: Collection[str] = ()
+    ranks: Mapping[str, int] = MappingProxyType({})
 
 
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
     rows, screen, findings, is_sorted, _ = answer
     columns, days = _without_day(view.columns, rows)
-    shared = sorted([*where_columns(rows), *view.shared], key=lambda column: column.is_last)
+    places = (one._replace(rank=view.ranks.get(one.header, one.rank)) for one in where_columns(rows))
+    shared = sorted([*places, *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
     verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""

@@ -64,6 +64,8 @@ def _transactions_verdict(rows: Sequence[TransactionRow]) -> str:
     return f"{counted(len(rows), 'transactional id')}: {of_each}."
 
 
+OF_COUNTED_COPIES = {"CLUSTER": 0, "DIR": 9}
+"""One copy of each partition is read, so its log dir says least."""
 TRANSACTIONAL_IDS = TableView(
     columns=(
         ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
@@ -74,6 +76,7 @@ TRANSACTIONAL_IDS = TableView(
         ShownColumn("PARTITIONS", lambda row: joined(map(str, row.partitions)), rank=1, least=16),
     ),
     verdict=_transactions_verdict,
+    ranks={**OF_COUNTED_COPIES, "TOPIC-PARTITION": 9},
     order=lambda row: row.state not in UNDER_WAY,
 )
 
@@ -129,6 +132,7 @@ OPEN_TRANSACTIONS = TableView(
         ),
     ),
     verdict=_open_verdict,
+    ranks=OF_COUNTED_COPIES,
     severity=lambda row: "error" if row.hanging else "warning" if row.hanging is None else "",
     below=_draw_reasons,
 )

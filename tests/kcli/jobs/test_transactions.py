@@ -259,6 +259,27 @@ def test_topics_are_those_of_data_partitions(root):
     assert (answer["rows"], status) == ([], 3)
 
 
+def test_ids_are_those_whose_transaction_holds_what_is_asked_for(root):
+    coordinator(
+        root,
+        (key_of("pay"), value_of(7, 3, "Empty")),
+        (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])),
+    )
+    for words in (("--topic", "pay*"), ("--partition", 0)):
+        answer, status = ask("txn", "list", *words, root)
+        assert ([row["transactional_id"] for row in answer["rows"]], status) == (["tax"], 0)
+    answer, status = ask("txn", "list", "--topic", "orders", root)
+    assert (status, answer["errors"][0]["message"]) == (3, "no transaction here holds what was asked for")
+
+
+def test_a_path_that_is_missing_is_one_error(root):
+    answer, status = ask("txn", "open", root / "absent")
+    assert ([one["error"] for one in answer["errors"]], status) == (["not-found"], 3)
+    segment(log_dir(root.parent / "quiet") / "quiet-0", 0, sent(0, 9, transactional=False))
+    done = CliRunner().invoke(app, ["txn", "open", str(root.parent / "quiet"), "-o", "table"])
+    assert done.stdout.startswith("No open transactions.")
+
+
 def test_damage_of_a_coordinators_log_is_a_finding_and_what_follows_is_folded(root):
     coordinator(
         root,
