@@ -95,15 +95,15 @@ def absent_partitions(topic: str, found: Found) -> Iterator[Note]:
     clusters = dict.fromkeys((*counts, *here))
     for cluster in clusters:
         numbers, count = here.get(cluster, set()), counts.get(cluster)
-        words = f"of cluster {cluster}: " if len(clusters) > 1 else ""
+        place = f"of cluster {cluster}: " if len(clusters) > 1 else ""
         absent = sorted({*range(max(numbers) + 1 if count is None else count)} - numbers)
-        if absent:
-            of = "a number that no metadata here says" if count is None else count
-            yield Note(
-                ABSENT, topic, f"{words}without partition {partition_ranges(absent)} of {of}, not here"
-            )
-        elif count is None:
-            yield Note(UNCOUNTED, topic, f"{words}no metadata here says how many partitions it has")
+        noun, verb = ("partition", "is") if len(absent) == 1 else ("partitions", "are")
+        of = f" of {count}" if count is not None else ""
+        missing = f"{noun} {partition_ranges(absent)}{of} {verb} not here" if absent else ""
+        unknown = "no metadata here says how many partitions it has" if count is None else ""
+        if missing or unknown:
+            message = "; ".join(filter(None, (missing, unknown)))
+            yield Note(ABSENT if missing else UNCOUNTED, topic, f"{place}{message}")
 
 
 def partition_counts(topic: str, file_set: Found) -> dict[str | None, int]:

@@ -155,7 +155,7 @@ def test_a_pending_commit_alone_has_no_lag(tmp_path, kcli):
     coordinator(tmp_path / "d", commit(0, producer=4))
     put_topic(tmp_path / "d", "__consumer_offsets")
     drawn = kcli("group", "offsets", tmp_path / "d", "-o", "table").stdout
-    assert drawn.startswith("1 group, 1 offset: nothing committed yet.")
+    assert drawn.startswith("1 group, 0 offsets: nothing committed yet, 1 pending.")
 
 
 def test_without_the_log_the_position_is_not_known(tmp_path):
@@ -336,7 +336,7 @@ def test_partitions_that_are_not_here_are_said_first(tmp_path, kcli):
     coordinator(tmp_path / "d", commit(0))
     put_topic(tmp_path / "d", "__consumer_offsets", 3)
     drawn = kcli("group", "list", tmp_path / "d", "-o", "table").stdout
-    assert drawn.startswith("Incomplete: __consumer_offsets: without partition 1, 2 of 3, not here.")
+    assert drawn.startswith("Incomplete: __consumer_offsets: partitions 1, 2 of 3 are not here.")
     assert "COORD-004" in codes(document("group", "list", tmp_path / "d"))
     refused = kcli("group", "offsets", "--group", "b", tmp_path / "d")
     assert refused.exit_code == 3
@@ -344,7 +344,7 @@ def test_partitions_that_are_not_here_are_said_first(tmp_path, kcli):
     (tmp_path / "d" / "__cluster_metadata-0").rename(tmp_path / "gone")
     (tmp_path / "d" / "__consumer_offsets-0").rename(tmp_path / "d" / "__consumer_offsets-1")
     drawn = " ".join(kcli("group", "list", tmp_path / "d", "-o", "table").stdout.split())
-    assert "without partition 0 of a number that no metadata here says" in drawn
+    assert "partition 0 is not here; no metadata here says how many partitions it has" in drawn
 
 
 def test_that_no_metadata_says_how_many_partitions_there_are_is_said(tmp_path, kcli):
@@ -358,7 +358,7 @@ def test_that_no_metadata_says_how_many_partitions_there_are_is_said(tmp_path, k
     put_topic(log_dir(tmp_path / "other"), "__consumer_offsets", 9)
     metadata = tmp_path / "other" / "__cluster_metadata-0"
     found = document("group", "list", tmp_path / "d", metadata)["findings"]
-    assert [one["message"] for one in found] == ["without partition 1..8 of 9, not here"]
+    assert [one["message"] for one in found] == ["partitions 1..8 of 9 are not here"]
 
 
 def test_groups_of_two_clusters_are_told_apart(tmp_path, kcli):
@@ -372,7 +372,7 @@ def test_groups_of_two_clusters_are_told_apart(tmp_path, kcli):
     found = document("group", "offsets", *dirs)
     assert [(row["cluster_id"], row["lag"]) for row in found["rows"]] == [("one", 15), ("two", 25)]
     assert {one["message"] for one in found["findings"] if one["code"].startswith("COORD")} == {
-        "of cluster one: without partition 1 of 2, not here",
+        "of cluster one: partition 1 of 2 is not here",
         "of cluster two: no metadata here says how many partitions it has",
     }
     drawn = kcli("group", "offsets", *dirs, "-o", "table").stdout

@@ -36,11 +36,11 @@ def _groups_verdict(rows: Sequence[GroupRow]) -> str:
 GROUP_VIEW = TableView(
     columns=(
         ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
-        ShownColumn("TYPE", "group_type", rank=2),
+        ShownColumn("TYPE", "group_type"),
         ShownColumn("STATE", "state"),
         ShownColumn("MEMBERS", "members", COUNT),
         ShownColumn("PARTITIONS", "committed_partitions", COUNT),
-        ShownColumn("LAST COMMIT (UTC)", "last_commit_timestamp", TIME),
+        ShownColumn("LAST COMMIT (UTC)", "last_commit_timestamp", TIME, rank=2),
         ShownColumn("GENERATION", "generation", NUMBER, rank=4),
         ShownColumn("PROTOCOL", "protocol", rank=5),
         ShownColumn("COORDINATOR", "coordinator_partition", NUMBER, rank=3),
@@ -100,6 +100,7 @@ def _offset_severity(row: GroupOffsetRow) -> str | None:
 
 def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
     rows = [row for row in rows if row.removed_by is None]
+    offsets = sum(row.committed_offset is not None for row in rows)
     troubles = Counter(BAD[row.position] for row in rows if row.position in BAD)
     troubles += Counter("waiting for ever" for row in rows if row.waits)
     lags = [row.lag for row in rows if row.lag is not None and row.position not in BAD and not row.waits]
@@ -109,9 +110,11 @@ def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
         lag = "lag unknown: no log is here"
     if lags:
         lag = f"lag {number(sum(lags))}{' of the others' if bad else ''}"
+    pending = sum(row.pending_offset is not None for row in rows)
+    waiting = f"{number(pending)} pending" if pending else ""
     expired = sum(row.expired for row in rows)
     expiry = f"{number(expired)} expired, which a running broker deletes" if expired else ""
-    return f"{_groups(rows)}, {counted(len(rows), 'offset')}: {joined((*bad, lag, expiry))}."
+    return f"{_groups(rows)}, {counted(offsets, 'offset')}: {joined((*bad, lag, waiting, expiry))}."
 
 
 COMMIT_VIEW = TableView(

@@ -211,7 +211,7 @@ def test_partitions_of_coordinators_that_are_not_here_are_said_first(root, comma
     coordinator(root, pay)
     assert drawn(root).startswith("May be incomplete: __transaction_state: no metadata here says how many")
     put_topic(log_dir(root.parent / "other"), "__transaction_state", 5)
-    words = "Incomplete: __transaction_state: without partition 1..4 of 5, not here.\n"
+    words = "Incomplete: __transaction_state: partitions 1..4 of 5 are not here.\n"
     assert drawn(root, root.parent / "other").startswith(words)
     coordinator(root, pay, tax)
     starts = drawn(root, root.parent / "other").partition("\n")[0]
