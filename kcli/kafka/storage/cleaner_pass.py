@@ -8,7 +8,8 @@ import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from heapq import heappop, heappush
-from typing import NamedTuple
+from itertools import compress, pairwise
+from typing import NamedTuple, TypeAlias
 
 from formats.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
 from formats.bounds import LARGEST_BATCH
@@ -35,6 +36,11 @@ from kcli.logdir.segment import Batch
 NEWER_KEY, TOMBSTONE, ABORTED, MARKER, NO_KEY = "newer-key", "tombstone", "aborted", "marker", "no-key"
 """Why a record goes."""
 MAX_INT = 0x7FFFFFFF
+DIGEST_SIZE = 16
+CHUNK_BYTES = 1 << 20
+"""Batches of so many bytes, as they lie, are decoded together."""
+Entry: TypeAlias = tuple[int, bytes | None, bool]
+"""What counts of a record: offset, key, and whether its value is null."""
 NOT_WHOLE = "the {} bytes from byte {} on are no whole batch"
 
 
@@ -129,24 +135,23 @@ class _Keys:
             self.latest = end - 1
 
     def _is_full(self, segment: LoadedSegment, start: int, transactions: "_Transactions", most: int) -> bool:
-        for log, batch in _batches(segment, segment.index_entry(start)[1]):
+        offsets = self.offsets
+        for log, batch, entries in _decoded(segment, segment.index_entry(start)[1]):
             is_aborted = transactions.ends_or_drops(log, batch)
             if not (is_aborted or batch.header.is_control):
-                for record in _records(log, batch):
-                    if record.key is not None and record.offset >= start:
-                        if len(self.offsets) >= most:
+                for offset, key, _ in entries:
+                    if key is not None and offset >= start:
+                        if len(offsets) >= most:
                             return True
-                        self.offsets[_digest(record.key)] = self.latest = record.offset
+                        offsets[_digest(key)] = self.latest = offset
             if batch.header.last_offset >= start:
                 self.latest = batch.header.last_offset
         return False
 
-    def find(self, key: bytes) -> int:
-        return self.offsets.get(_digest(key), -1)
-
 
 def _digest(key: bytes) -> bytes:
-    return hashlib.md5(key, usedforsecurity=False).digest()
+    """Return what stands for a key: its MD5, of a shorter one itself."""
+    return key if len(key) < DIGEST_SIZE else hashlib.md5(key, usedforsecurity=False).digest()
 
 
 class _Transactions:
@@ -212,6 +217,58 @@ def _records(log: DataFile, batch: Batch) -> Iterator[Record | LegacyRecord]:
             yield from batch_records(raw, LARGEST_BATCH)
     except FormatError as error:
         raise BrokerError(CORRUPT_RECORD, log.path, batch.position, str(error)) from error
+
+
+def _decoded(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFile, Batch, Iterable[Entry]]]:
+    """Yield the batches of a segment with what counts of their records, those of many decoded together.
+
+    BrokerError as of `_batches` and `_records`, where the iteration gets there.
+    """
+    if segment.log_path is None or not segment.log_size:
+        return
+    walk, broken = _batches(segment, position), None
+    chunk: list[Batch] = []
+    with segment.log() as log:
+        while True:
+            try:
+                found = next(walk, None)
+            except BrokerError as error:
+                found, broken = None, error
+            batch = None if found is None else found[1]
+            if chunk and (batch is None or _end(batch) - chunk[0].position > CHUNK_BYTES):
+                for each, entries in _together(log, chunk):
+                    yield log, each, entries
+                chunk = []
+            if batch is None:
+                break
+            chunk.append(batch)
+    if broken is not None:
+        raise broken
+
+
+def _end(batch: Batch) -> int:
+    return batch.position + batch.header.size
+
+
+def _together(log: DataFile, chunk: Sequence[Batch]) -> Iterator[tuple[Batch, Iterable[Entry]]]:
+    from formats.record_columns import FallbackBatch, RecordColumns, record_columns
+
+    start, size = chunk[0].position, _end(chunk[-1]) - chunk[0].position
+    parts: Iterable[RecordColumns | FallbackBatch] = [FallbackBatch(0)]
+    if size <= CHUNK_BYTES:
+        places = [batch.position - start for batch in chunk]
+        parts = record_columns(log.read(start, size), places, LARGEST_BATCH)
+    for part in parts:
+        if isinstance(part, FallbackBatch):
+            batch = chunk[part.number]
+            yield batch, ((each.offset, each.key, each.value is None) for each in _records(log, batch))
+            continue
+        data, lengths = part.data, part.key_length.tolist()
+        pairs = zip(part.key_start.tolist(), lengths, strict=True)
+        keys = [None if length < 0 else data[at : at + length] for at, length in pairs]
+        entries = [*zip(part.offset.tolist(), keys, (part.value_length < 0).tolist(), strict=True)]
+        for number, (begin, end) in enumerate(pairwise(part.bounds.tolist()), part.first):
+            yield chunk[number], entries[begin:end]
 
 
 def clean(cleaning: Cleaning, checkpoint: int | None) -> Generator[DroppedRecord, None, CleanedLog]:
@@ -290,17 +347,18 @@ class _Pass:
         for segment, end in zip(group, ends, strict=True):
             self._transactions.add(self._cleaning.aborted(segment.base_offset, end))
             keeps_legacy = self._cleaning.modified_ms[segment.base_offset] > self._legacy_horizon
-            for log, batch in _batches(segment):
+            for log, batch, entries in _decoded(segment):
                 before += _count(log, batch)
-                dropped, written, count = self._batch(log, batch, keeps_legacy=keeps_legacy)
-                yield from (DroppedRecord(segment.base_offset, *each) for each in dropped)
+                dropped, written, count = self._batch(log, batch, entries, keeps_legacy=keeps_legacy)
+                for offset, reason in dropped:
+                    yield DroppedRecord(segment.base_offset, offset, reason)
                 size, kept, batches = size + written, kept + count, batches + bool(written)
         bases = tuple(segment.base_offset for segment in group)
         whole = sum(segment.log_size for segment in group)
         return CleanedSegment(bases[0], bases, whole, size, before, kept, batches)
 
     def _batch(
-        self, log: DataFile, batch: Batch, *, keeps_legacy: bool
+        self, log: DataFile, batch: Batch, entries: Iterable[Entry], *, keeps_legacy: bool
     ) -> tuple[list[tuple[int, str]], int, int]:
         """Return offsets and reasons of a batch's records that go, the bytes and records that stay."""
         head = batch.header
@@ -310,33 +368,35 @@ class _Pass:
         goes = can_go and (is_past or not head.is_control)
         stays_empty = self._stays_empty(head)
         keeps_tombstones = keeps_legacy if is_legacy(head.magic) else not is_past
-        kept, dropped = [], []
-        for record in _records(log, batch):
+        kept, dropped, has_nulls = 0, [], False
+        stays: list[bool] = []
+        for offset, key, is_null in entries:
             if goes:
                 reason: str | None = MARKER if head.is_control else ABORTED
+            elif head.is_control:
+                reason = None
             else:
-                reason = None if head.is_control else self._reason(record, keeps_tombstones=keeps_tombstones)
+                reason = self._reason(offset, key, is_null=is_null, keeps_tombstones=keeps_tombstones)
+            stays.append(reason is None)
             if reason is None:
-                kept.append(record)
+                kept, has_nulls = kept + 1, has_nulls or is_null
             else:
-                dropped.append((record.offset, reason))
-        stamps = horizon is None and (
-            (can_go and head.is_control) or any(record.value is None for record in kept)
-        )
+                dropped.append((offset, reason))
+        stamps = horizon is None and ((can_go and head.is_control) or has_nulls)
         size = HEADER_SIZE if stays_empty else 0
         if kept:
             size = head.size
             if dropped or stamps or is_legacy(head.magic):
                 stamp = self._cleaning.now_ms + self._cleaning.delete_retention_ms if stamps else horizon
-                size = _rewritten_size(head, kept, stamp)
+                size = _rewritten_size(head, [*compress(_records(log, batch), stays)], stamp)
         elif stays_empty and is_legacy(head.magic):
             message = "a message of magic 0 or 1 would have to stay empty: the cleaner fails"
             raise BrokerError(ILLEGAL_STATE, log.path, batch.position, message)
         is_read = stays_empty or not goes
         tombstones = sum(reason == TOMBSTONE for _, reason in dropped)
-        counted = (is_read * (len(kept) + len(dropped)), len(kept), head.size, size, tombstones)
+        counted = (is_read * len(stays), kept, head.size, size, tombstones)
         self.totals = [total + each for total, each in zip(self.totals, counted, strict=True)]
-        return dropped, size, len(kept)
+        return dropped, size, kept
 
     def _stays_empty(self, head: BatchHeader) -> bool:
         producer = self._cleaning.producers.get(head.producer_id)
@@ -349,14 +409,14 @@ class _Pass:
                 return True
         return head.last_offset + 1 == self._cleaning.kept_end
 
-    def _reason(self, record: Record | LegacyRecord, *, keeps_tombstones: bool) -> str | None:
-        if record.offset > self._keys.latest:
+    def _reason(self, offset: int, key: bytes | None, *, is_null: bool, keeps_tombstones: bool) -> str | None:
+        if offset > self._keys.latest:
             return None
-        if record.key is None:
+        if key is None:
             return NO_KEY
-        if record.offset < self._keys.find(record.key):
+        if offset < self._keys.offsets.get(_digest(key), -1):
             return NEWER_KEY
-        return None if record.value is not None or keeps_tombstones else TOMBSTONE
+        return TOMBSTONE if is_null and not keeps_tombstones else None
 
 
 def _rewritten_size(head: BatchHeader, kept: Sequence[Record | LegacyRecord], horizon: int | None) -> int:

@@ -1,9 +1,12 @@
 """What one cleaning leaves of a log: keys, tombstones, transactions, groups of segments, memory."""
 
+import random
+
 import pytest
 
 from kcli.jobs.compact import compact
 from kcli.jobs.retention import RetentionQuery
+from kcli.kafka.storage import cleaner_pass
 from kcli.kafka.storage.cleaner_pass import Cleaning, clean
 from kcli.kafka.storage.log_segment import LoadedSegment
 from tests.builders import put_record, put_records
@@ -57,6 +60,34 @@ def test_the_last_of_each_key_stays_and_small_segments_become_one(make):
     assert (log["messages_read"], log["messages_written"], log["keys"], log["passes"]) == (4, 2, 2, 1)
     assert log["bytes_written"] == segments[0]["size_after"]
     assert [each["sources"] for each in answer(directory, segment_bytes=100)[1]] == [[0], [3], [4]]
+
+
+@pytest.mark.parametrize("chunk", [1, 400])
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_batches_that_are_decoded_together_and_one_by_one_give_the_same(make, monkeypatch, chunk, is_damaged):
+    choose = random.Random(5)
+    batches = []
+    for base in range(0, 90, 3):
+        keys = [choose.choice([b"a", b"key of sixteen b", b"a key of more bytes", None]) for _ in range(3)]
+        records = [
+            put_record(
+                offset_delta=at, key=key, value=choose.choice([None, b"", b"v"]), headers=[(b"h", b"")]
+            )
+            for at, key in enumerate(keys)
+        ]
+        times = {"base_timestamp": NOW, "max_timestamp": NOW, "last_offset_delta": 2}
+        batches.append(bytearray(put_records(records, choose.choice([0, 1, 3]), base_offset=base, **times)))
+    if is_damaged:
+        batches[20][61:] = bytes(len(batches[20]) - 61)
+    directory = make([(0, *batches), (90, batch(90, (b"a", b"")))])
+    query = RetentionQuery(NOW, {}, {"cleanup.policy": "compact"})
+    together, chunked = (
+        compact(unit(directory), query=query, release=NEWEST, records=True)
+        for size in (cleaner_pass.CHUNK_BYTES, chunk)
+        if not monkeypatch.setattr(cleaner_pass, "CHUNK_BYTES", size)
+    )
+    assert (together.rows, together.error) == (chunked.rows, chunked.error)
+    assert (together.error is not None) == is_damaged != bool(together.rows)
 
 
 def test_a_tombstone_stays_until_its_horizon(make):
