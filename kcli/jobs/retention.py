@@ -37,6 +37,7 @@ from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, follow_producers, 
 from kcli.kafka.storage.cleaner import (
     BY_LAG,
     BY_TRANSACTION,
+    BY_WATERMARK,
     Cleanable,
     CleanerBounds,
     CleanerSettings,
@@ -448,13 +449,14 @@ class HeldLog(NamedTuple):
     def _stuck(self, point: int | None, ends: Sequence[Ends]) -> tuple[str, str] | None:
         """Return why the cleaner does not come to what is dirty, in a word and in words; None: it does.
 
-        A transaction is looked at by the timestamps of the log, which a copy keeps.
+        A transaction and the high watermark are looked at by timestamps of the log, which a copy keeps.
         """
         bounds, settings = self._cleaner_bounds(point), self._cleaner_settings
         found = self._cleanable(bounds, settings, ends, self.now_ms)
         if found.is_picked:
             return self._failing(found, ends) or self._left_alone(bounds, settings, ends)
-        free = bounds._replace(first_unstable=None), settings._replace(min_lag_ms=0)
+        end = self.loaded.log_end_offset
+        free = bounds._replace(first_unstable=None, high_watermark=end), settings._replace(min_lag_ms=0)
         if not self._cleanable(*free, ends, self.now_ms).is_picked:
             return None
         offset = found.first_uncleanable_offset
@@ -463,14 +465,19 @@ class HeldLog(NamedTuple):
         far = self.segments[number].largest_timestamp - self.now_ms
         if found.uncleanable_because == BY_LAG and far > ALLOWED_AHEAD_MS:
             return BY_LAG, f"{place}: a timestamp {duration(far)} ahead of the clock is within {BY_LAG}"
-        if found.uncleanable_because == BY_TRANSACTION and bounds.first_unstable is not None:
+        held = {BY_TRANSACTION: bounds.first_unstable, BY_WATERMARK: bounds.high_watermark}
+        begins = held.get(found.uncleanable_because)
+        if begins is not None:
             times = [one.largest_timestamp for one in self.segments if one.has_timestamps]
             newest = max(
                 (time for time in times if time <= self.now_ms + ALLOWED_AHEAD_MS), default=NO_TIMESTAMP
             )
-            age = newest - self._time_at(bounds.first_unstable)
-            if age > LONGEST_TRANSACTION_MS:
+            age = newest - self._time_at(begins)
+            if age > LONGEST_TRANSACTION_MS and found.uncleanable_because == BY_TRANSACTION:
                 return BY_TRANSACTION, f"{place}: a transaction is open from there on, for {duration(age)}"
+            if age > LONGEST_TRANSACTION_MS:
+                why = f"the high watermark is {begins}, {duration(age)} behind the newest record"
+                return BY_WATERMARK, f"{place}: {why}"
         return None
 
     def _left_alone(

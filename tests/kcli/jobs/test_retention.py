@@ -304,6 +304,15 @@ def test_zeros_that_a_running_broker_keeps_after_the_entries_of_an_index_are_non
     assert log["rolls_at"] == NOW - 2 * HOUR + WEEK + 1
 
 
+@pytest.mark.parametrize(("age", "found"), [(HOUR, [("LOG-029", "high-watermark")]), (60_000, [])])
+def test_a_high_watermark_that_stays_behind_for_long_stops_the_cleaner(make, age, found):
+    directory = make(age, age, 1, 1, high_watermark=15)
+    (directory.parent / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 10\n")
+    assert late(directory, cleanup_policy="compact")[0] == found
+    (directory.parent / "replication-offset-checkpoint").write_text("0\n1\norders 0 25\n")
+    assert late(directory, cleanup_policy="compact")[0] == []  # it cleans up to there
+
+
 def test_check_says_it_too_and_that_the_cleaner_of_a_log_dir_stopped(make, tmp_path):
     directory = make(*([3 * 365 * DAY] * 2), topic="__consumer_offsets")
     for path in directory.glob("*.log"):

@@ -131,10 +131,12 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-029": Rule(
         "warning",
-        "The log cleaner does not clean a compacted log that is dirty enough: an open transaction or a "
-        "timestamp ahead of the clock stops it, a cleaning failed, or the cleaner stopped.",
+        "The log cleaner does not clean a compacted log that is dirty enough: an open transaction, a high "
+        "watermark that does not rise or a timestamp ahead of the clock stops it, a cleaning failed, or the "
+        "cleaner stopped.",
         "It goes on appending, and the log grows. A log whose cleaning failed is left alone until a restart.",
-        "End a transaction that hangs (kcli txn open). Else look for the cleaner in server.log: "
+        "End a transaction that hangs (kcli txn open). Bring back the replicas that a high watermark waits "
+        "for (kcli metadata show has the ISR). Else look for the cleaner in server.log: "
         "log.cleaner.enable, an exception of a cleaning, a thread that died; a restart begins anew.",
     ),
     "IDX-001": Rule(
