@@ -47,7 +47,6 @@ from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import (
     LoadedSegment,
     file_batches,
-    has_zero_tail,
     segments_from,
     translate_offset,
 )
@@ -219,17 +218,11 @@ def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms:
     is_alone = state is not None and len(state.replicas) == 1
     high_watermark = loaded.log_end_offset if is_alone else loaded.known_high_watermark
     *inactive, active = loaded.segments
-    is_written = _is_written(partition, active)
+    is_written = is_running(partition.target)
     if is_written or active.base_offset in loaded.recovered:
         loaded = loaded._replace(segments=(*inactive, without_zero_tails(active)))
     segments = local_segments(loaded, is_written=is_written)
     return HeldLog(partition, loaded, config, segments, now_ms, high_watermark)
-
-
-def _is_written(partition: Partition, active: LoadedSegment) -> bool:
-    """Whether a broker writes the log, or did when it was copied: without its log dir zeros alone tell."""
-    is_alone = partition.target.log_dir is None
-    return is_running(partition.target) or (is_alone and has_zero_tail(active.time_index))
 
 
 class HeldLog(NamedTuple):

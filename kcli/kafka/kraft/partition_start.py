@@ -86,13 +86,13 @@ def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
     A log dir that was named is one without its files, too: so it has no clean shutdown marker.
     """
     log_dir = partition.target.log_dir
-    if log_dir is None:
-        if given.clean:
-            message = "no log dir around this directory: taken as stopped cleanly"
-            yield Finding("START-006", message, dir=partition.shown)
-    elif not given.clean and partition.topic != CLUSTER_METADATA and not has_own_files(log_dir):
-        message = "no file of a log dir beside this directory: taken as not stopped cleanly"
-        yield Finding("START-006", message, dir=partition.shown)
+    is_known = log_dir is not None and (given.clean or has_own_files(log_dir))
+    if is_known or partition.topic == CLUSTER_METADATA:
+        return
+    what = "no log dir around" if log_dir is None else "no file of a log dir beside"
+    how = "stopped cleanly" if given.clean else "not stopped cleanly"
+    why = ": its last indexes are preallocated" if log_dir is None and not given.clean else ""
+    yield Finding("START-006", f"{what} this directory: taken as {how}{why}", dir=partition.shown)
 
 
 def log_end_in(directory: str) -> int | None:

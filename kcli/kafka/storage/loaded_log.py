@@ -1,7 +1,8 @@
 """A partition as the broker holds it right after opening it, and what it is opened with."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
@@ -9,9 +10,17 @@ from formats.names import CLUSTER_METADATA
 from formats.types import TopicPartition
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.leader_epochs import EpochCache
-from kcli.kafka.storage.log_segment import ILLEGAL_ARGUMENT, BrokerError, LoadedSegment
+from kcli.kafka.storage.log_segment import (
+    ILLEGAL_ARGUMENT,
+    BrokerError,
+    Index,
+    LoadedSegment,
+    file_index,
+    has_zero_tail,
+)
 from kcli.kafka.storage.producer_state import ProducerState
 from kcli.kafka.storage.surviving_files import Files
+from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PRODUCER_EXPIRATION_MS, Server
 
@@ -192,21 +201,34 @@ def checkpointed(offsets: Mapping[TopicPartition, int] | None, partition: Partit
 def checkpoints(partition: Partition) -> Checkpoints:
     """Return what the log dir says about a partition.
 
-    A directory without a log dir around it counts as stopped cleanly. KRaft recovers the metadata log from
-    its beginning at every start, however the last one ended.
+    A directory without a log dir around it counts as stopped cleanly, unless the indexes of its last segment
+    are still preallocated: earlier segments were flushed when that one began. KRaft recovers the metadata log
+    from its beginning at every start, however the last one ended.
     """
-    facts, name = partition.directory, partition.target.name
-    if name is None:
-        return Checkpoints(clean=True, recovery_point=0, log_start_offset=0, high_watermark=None)
-    high_watermark = checkpointed(facts.high_watermarks, partition)
-    if name.topic == CLUSTER_METADATA:
+    facts, high_watermark = partition.directory, checkpointed(partition.directory.high_watermarks, partition)
+    if partition.topic == CLUSTER_METADATA:
         return Checkpoints(clean=False, recovery_point=0, log_start_offset=0, high_watermark=high_watermark)
+    if partition.topic is None or partition.target.log_dir is None:
+        left_open = _left_open(partition)
+        return Checkpoints(left_open is None, left_open or 0, 0, None)
     return Checkpoints(
-        facts.clean_shutdown or partition.target.log_dir is None,
+        facts.clean_shutdown,
         checkpointed(facts.recovery_points, partition) or 0,
         checkpointed(facts.log_start_offsets, partition) or 0,
         high_watermark,
     )
+
+
+def _left_open(partition: Partition) -> int | None:
+    """Return the base offset of the last segment if an index of it ends with zeros; None if none does."""
+    for segment in partition.segments[-1:]:
+        indexes = ((OFFSET_INDEX_ENTRY, "index"), (TIME_INDEX_ENTRY, "timeindex"))
+        for layout, extension in indexes:
+            with suppress(FileError):  # the start says what is wrong with the file
+                index: Index[Any] = file_index(layout, segment.path(extension))
+                if has_zero_tail(index):
+                    return segment.base_offset
+    return None
 
 
 def check_fits(active: LoadedSegment, settings: Settings) -> None:

@@ -162,13 +162,13 @@ def test_a_clean_start_on_preallocated_indexes(directory):
     assert found_codes == ["IDX-003", "IDX-007"]
 
 
-def test_a_partition_alone_is_taken_as_stopped_cleanly_and_says_so(directory):
+def test_a_partition_alone_is_recovered_where_its_indexes_are_preallocated(directory):
     preallocate(directory)
     for name in ("meta.properties", ".kafka_cleanshutdown"):
         (directory.parent / name).unlink()
     row, found_codes = by_time(directory, 3005)
-    assert place(row) == (False, None, None, "after all records")
-    assert found_codes == ["START-006", "IDX-003", "IDX-007"]
+    assert place(row) == (True, 25, 3005, "found")
+    assert found_codes == ["START-006"]
 
 
 def test_old_compressed_messages_that_cannot_be_unpacked(tmp_path):

@@ -561,3 +561,19 @@ def test_a_limit_of_the_local_log_is_from_where_that_is_set(kcli):
     shown = kcli(*words, "--if", "local.retention.ms=7", "-o", "table").stdout
     assert " ".join(shown.split()).startswith("With local.retention.ms=7 the next look deletes")
     assert "(option, local.retention.ms)" in " ".join(shown.split())
+
+
+def test_a_log_that_is_copied_from_a_running_broker_has_no_record_of_1970(make, tmp_path):
+    directory = shutil.copytree(make(HOUR, HOUR), tmp_path / "copied" / "orders-0")
+    with (directory / f"{10:020}.timeindex").open("ab") as index:
+        index.write(bytes(1200))
+    for path in (directory, directory.parent):
+        segments = [row for row in ask("retention", path, "--at", NOW)[0]["rows"] if "action" in row]
+        assert column(segments, "action") == ["keep", "keep"]
+        assert column(segments, "max_timestamp") == [NOW - HOUR, NOW - HOUR]
+        (sums,) = ask("ls", "--by", "topic", path)[0]["rows"]
+        assert sums["newest_timestamp"] == NOW - HOUR
+        (found,) = ask("lookup", "timestamp", NOW - HOUR, path)[0]["rows"]
+        assert (found["found"], found["offset"]) == (True, 0)
+        codes = {one["code"] for one in ask("check", path)[0]["findings"] if one["severity"] != "info"}
+        assert codes <= {"META-009", "EPOCH-001", "SNAP-003"}

@@ -33,6 +33,18 @@ def test_a_directory_without_a_log_dir_is_stopped_cleanly(tmp_path):
     assert checkpoints(partition(tmp_path / "orders-0")) == Checkpoints(True, 0, 0, None)
 
 
+@pytest.mark.parametrize("index", ["index", "timeindex"])
+def test_zeros_at_the_end_of_its_last_indexes_show_that_a_lone_log_was_open(tmp_path, index):
+    directory = tmp_path / "orders-0"
+    for base in (0, 5):
+        segment(directory, base, put_range(base, 5))
+    tail = bytes(240)
+    (directory / f"{0:020}.{index}").write_bytes(tail)
+    assert checkpoints(partition(directory)).clean
+    (directory / f"{5:020}.{index}").write_bytes(tail)
+    assert checkpoints(partition(directory)) == Checkpoints(False, 5, 0, None)
+
+
 def test_the_metadata_log_is_recovered_from_its_beginning_at_every_start(tmp_path):
     root = log_dir(tmp_path / "d")
     segment(root / "__cluster_metadata-0", 0, put_range(0, 5))
