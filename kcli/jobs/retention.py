@@ -51,6 +51,7 @@ from kcli.kafka.storage.log_segment import (
     translate_offset,
 )
 from kcli.kafka.storage.retention import (
+    BY_LOG_START,
     HIGH_WATERMARK,
     NO_RULE,
     OLDER_STAYS,
@@ -90,7 +91,9 @@ AHEAD, KEEPING, BLOCKED = LATE = ("LOG-027", "LOG-028", "LOG-029")
 """Timestamps ahead of the clock, those that keep segments, and what stops the cleaner."""
 CLEANER_STOPPED, FAILED = "cleaner-stopped", "cleaning-failed"
 """Why a log that is due is not cleaned."""
-ASSUMED, UNKNOWN_TOPIC = "START-006", "META-009"
+ASSUMED, UNKNOWN_TOPIC, LACKING = "START-006", "META-009", "RLMM-025"
+COPY_UNKNOWN = "copy-unknown"
+"""Why it is not known whether a segment stays."""
 NO_WATERMARK = "no file here has the high watermark: the log end is taken for it"
 CLEANING_FAILS = "the cleaner fails (LogCleaningException) and leaves this log alone until a restart: {}"
 
@@ -229,7 +232,7 @@ class HeldLog(NamedTuple):
     """A log as its broker holds it, with the settings that keep it.
 
     `high_watermark`: None where no file has it. `leader`: the log with its remote segments, None where they
-    were not asked for.
+    were not asked for. `lacking`: why it is not known which segments are copied; None where it is.
     """
 
     partition: Partition
@@ -239,6 +242,7 @@ class HeldLog(NamedTuple):
     now_ms: int
     high_watermark: int | None
     leader: "Leader | None" = None
+    lacking: str | None = None
 
     def assumed(self) -> Iterator[Finding]:
         """Yield what is reckoned with in place of what no file has."""
@@ -294,9 +298,16 @@ class HeldLog(NamedTuple):
         config = self.config
         if not (config.is_tiered or (metadata and config.can_be_tiered and not config.is_known)):
             return self
-        from kcli.jobs.tiered_leader import leader_with
+        from kcli.jobs.tiered_leader import NOT_HERE, leader_with
 
-        leader = leader_with(self.partition, self.loaded, metadata, is_needed=config.is_tiered)
+        try:
+            leader = leader_with(self.partition, self.loaded, metadata, is_needed=config.is_tiered)
+        except FileError as error:
+            if error.code != NOT_HERE:
+                raise
+            leader = leader_with(self.partition, self.loaded, metadata)
+            held = self._replace(leader=leader)
+            return held._replace(lacking=error.message if held.waits_for_copies else None)
         return self._replace(leader=leader)
 
     def learned(self, ends: Iterable[Ends]) -> "HeldLog":
@@ -314,13 +325,16 @@ class HeldLog(NamedTuple):
         """Return what becomes of each segment."""
         leader, bounds = self.leader, DeletionBounds(self.watermark, self.loaded.log_start_offset)
         if leader is not None and self.is_tiered:
-            remote_end = leader.highest.offset + 1 if self.waits_for_copies else None
+            is_asked = self.waits_for_copies and self.lacking is None
+            remote_end = leader.highest.offset + 1 if is_asked else None
             bounds = DeletionBounds(self.watermark, leader.local_start, remote_end, leader.log_start_offset)
         if "compact" in self.config.policy and not self.config.has_cleaner:
             reason = f"{CLEANER_ENABLE} is false: nothing deletes of a compacted log"
             return [LocalVerdict(each, NO_RULE, CLEANER_ENABLE, reason) for each in self.segments]
         limits = self.limits if self.deletes else (-1, -1)
         verdicts = delete_old_segments(self.segments, *limits, bounds, self.now_ms)
+        if self.lacking is not None:
+            return [(each if each.stays else _unsure(each))._replace(deletable_at=None) for each in verdicts]
         if self.deletes:
             return verdicts
         source = self.config.sources[POLICY]
@@ -400,6 +414,8 @@ class HeldLog(NamedTuple):
 
         `point` and `ends` are asked for of a compacted log.
         """
+        if self.lacking is not None:
+            yield Finding(LACKING, self.lacking, dir=self.partition.shown)
         yield from self._ahead(verdicts)
         if "compact" in self.config.policy:
             stuck = self._stuck(point, ends)
@@ -531,7 +547,17 @@ class HeldLog(NamedTuple):
         )
 
 
-def _going(verdicts: Sequence[LocalVerdict]) -> int:
+def _unsure(verdict: LocalVerdict) -> LocalVerdict:
+    """Return that a segment goes if it is copied, which is not known; below the log start it goes anyway."""
+    if verdict.rule == BY_LOG_START:
+        return verdict
+    return LocalVerdict(verdict.segment, NO_RULE, COPY_UNKNOWN, f"{verdict.reason}: goes if it is copied")
+
+
+def _going(verdicts: Sequence[LocalVerdict]) -> int | None:
+    """Return the bytes that go; None where it is not known of a segment."""
+    if any(each.stays == COPY_UNKNOWN for each in verdicts):
+        return None
     return sum(each.segment.size for each in verdicts if each.stays is None)
 
 
@@ -551,7 +577,7 @@ def _row(
         first_timestamp=None if ends.first_timestamp < 0 else ends.first_timestamp,
         max_timestamp=newest,
         is_active=is_active,
-        action="keep" if verdict.stays else "delete",
+        action=None if verdict.stays == COPY_UNKNOWN else "keep" if verdict.stays else "delete",
         rule=verdict.rule,
         reason=verdict.reason,
         deletable_at=verdict.deletable_at,

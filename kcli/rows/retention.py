@@ -17,11 +17,13 @@ class RetentionRow(NamedTuple):
     first_timestamp: Annotated[Timestamp | None, "of its first record; null where it has none"]
     max_timestamp: Annotated[Timestamp | None, "largest of its records; null where none has one"]
     is_active: Annotated[bool, "whether records are appended to it"]
-    action: Annotated[str, "delete or keep"]
+    action: Annotated[str | None, "delete or keep; null: delete if it is copied, which is not known"]
     rule: Annotated[str, "by which it goes: log-start-offset, retention.bytes, retention.ms; none"]
     reason: Annotated[str, "why it goes or stays"]
     deletable_at: Annotated[
-        Timestamp | None, "from when on a look takes it if nothing else changes; null: never by time"
+        Timestamp | None,
+        "from when on a look takes it if nothing else changes; null: never by time, or it is "
+        "not known what is copied",
     ]
     blocked_by: Annotated[int | None, "past its time, but the older segment with this base offset stays"]
 
@@ -48,8 +50,10 @@ class RetentionPartitionRow(NamedTuple):
         "where each is from: topic, broker, default, option, cleaner-offset-checkpoint, cleaned-batches",
     ]
     size: Annotated[int, "bytes of its logs, before"]
-    deletable_bytes: Annotated[int, "bytes of the segments that go"]
-    deletable_bytes_now: Annotated[int | None, "that go as it is; null where no --config is tried"]
+    deletable_bytes: Annotated[int | None, "bytes of the segments that go; null where it is not known of one"]
+    deletable_bytes_now: Annotated[
+        int | None, "that go as it is; null where no --config is tried, or likewise"
+    ]
     log_start_offset: Annotated[int, "before"]
     high_watermark: Annotated[
         int | None, "as checkpointed, without other replicas the log end; null: not known, the log end counts"

@@ -33,9 +33,10 @@ BAR = 12
 DELETE = "delete"
 FAILING = frozenset({"log.cleaner.enable", "cleaning-failed"})
 """Why a cleaning does not come to its end, if it begins at all."""
-UNKNOWN_TOPIC, IS_STRAY, HIGH_WATERMARK = "META-009", "START-013", "high-watermark"
+UNKNOWN_TOPIC, IS_STRAY, LACKING, HIGH_WATERMARK = "META-009", "START-013", "RLMM-025", "high-watermark"
 DEFAULTS_COUNT = "Topic settings are not here: Kafka's defaults count."
 NAME_THEM = " Name them: --metadata PATH or --config NAME=VALUE."
+NO_EVENTS = "Events of remote storage are not here: --remote-metadata PATH says what is copied."
 LOG_END_COUNTS = "High watermarks are not here: the log end counts."
 
 
@@ -107,7 +108,7 @@ class _Log(NamedTuple):
 def _kind(row: RetentionRow, symbols: Symbols) -> str:
     if row.action == DELETE:
         return symbols.goes
-    if row.blocked_by is not None:
+    if row.blocked_by is not None or row.action is None:
         return symbols.middle
     return symbols.half if row.is_active else symbols.stays
 
@@ -125,7 +126,7 @@ def _bar(log: _Log, symbols: Symbols) -> str:
 
 def _tried(logs: Sequence[_Log]) -> str:
     """Return the settings that are tried, those of options; each with its value where all logs have one."""
-    rows = [log.whole for log in logs if log.whole is not None and log.going_now is not None]
+    rows = [log.whole for log in logs if log.whole is not None]
     tried = {name: 0 for row in rows for name, source in row.settings_from.items() if source == OPTION}
     names = [name for name in tried if f"local.{name}" not in tried]
     settings = []
@@ -168,7 +169,7 @@ def assumptions(findings: Sequence[Finding], advice: str = "") -> list[str]:
     strays = len({finding.dir for finding in findings if finding.code == IS_STRAY})
     stray = [f"A start takes {counted(strays, 'log')} for stray ({IS_STRAY}): no look comes to such."]
     assumed = [DEFAULTS_COUNT + advice] * (UNKNOWN_TOPIC in codes) + [LOG_END_COUNTS] * (not has_watermark)
-    return assumed + stray * bool(strays)
+    return assumed + [NO_EVENTS] * (LACKING in codes) + stray * bool(strays)
 
 
 def _verdict(logs: Sequence[_Log]) -> str:
@@ -177,6 +178,8 @@ def _verdict(logs: Sequence[_Log]) -> str:
     whole = size(sum(log.size for log in logs))
     what = f"{counted(len(going), 'segment')}, {size(sum(row.size for row in going))}" if going else "nothing"
     waiting = f" Past their time, kept by an older one: {held_back} more." if held_back else ""
+    unsure = sum(row.action is None for log in logs for row in log.segments)
+    waiting += f" If they are copied: {unsure} more." if unsure else ""
     tried, instead = _tried(logs), ""
     if tried:
         instead = f", instead of {size(sum(log.going_now or 0 for log in logs))} now"
@@ -225,6 +228,8 @@ def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:
 def _state(row: RetentionRow) -> str:
     if row.action == DELETE:
         return "goes"
+    if row.action is None:
+        return "if copied"
     return "waits" if row.blocked_by is not None else "active" if row.is_active else "stays"
 
 

@@ -3,7 +3,6 @@
 import os
 import shutil
 from contextlib import nullcontext
-from dataclasses import replace
 
 import pytest
 
@@ -146,10 +145,24 @@ def test_a_coordinators_topic_is_compacted(make):
     assert log["settings_from"]["cleanup.policy"] == "default"
 
 
-def test_a_tiered_log_needs_the_events_of_its_segments(make):
-    asked = unit(make(1, 1))
-    outcome = retention(replace(asked), query=RetentionQuery(NOW, {}, {"remote.storage.enable": "true"}))
-    assert outcome.error is not None and outcome.error.error == "no-remote-metadata"
+def test_without_the_events_of_a_tiered_log_what_goes_if_it_is_copied_is_not_known(kcli, make):
+    directory = make(2 * WEEK, 2 * WEEK, -DAY, 2 * WEEK)
+    words = ("retention", directory, "--at", NOW, "--if", "remote.storage.enable=true")
+    for more, actions, codes in (
+        ((), [None, None, "keep", "keep"], ["RLMM-025"]),
+        (("--if", "remote.log.copy.disable=true"), ["delete", "delete", "keep", "keep"], []),
+    ):
+        document, status = ask(*words, *more)
+        log, *segments = document["rows"]
+        assert (status, column(segments, "action"), document["errors"]) == (0, actions, [])
+        assert [one["code"] for one in document["findings"] if one["code"].startswith("RLMM")] == codes
+        assert (log["deletable_bytes"] is None) == (None in actions)
+        assert (segments[0]["deletable_at"] is None) == (None in actions)
+    shown = " ".join(kcli(*words, "-o", "table").stdout.split())
+    assert "Events of remote storage are not here" in shown
+    assert "1 more. If they are copied: 2 more." in shown
+    directory.parent.joinpath("log-start-offset-checkpoint").write_text("0\n1\norders 0 10\n")
+    assert column(ask(*words)[0]["rows"][1:], "action") == ["delete", None, "keep", "keep"]
 
 
 def test_a_setting_that_is_tried_says_what_it_frees_more_than_now(kcli, make):

@@ -110,7 +110,7 @@ REMOTE: dict[str, Rule] = {
     "RLMM-025": Rule(
         "info",
         "Not all events about a partition are here: objects of segments that no event names are not judged, "
-        "nor copied segments without objects.",
+        "nor copied segments without objects, nor what retention deletes of the local log once it is copied.",
         "Nothing.",
         "Name a replica of every partition of __remote_log_metadata that has all its events, without --at.",
     ),
