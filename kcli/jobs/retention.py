@@ -11,12 +11,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from formats.batch import (
-    HEADER_SIZE,
-    NO_TIMESTAMP,
-)
+from formats.batch import HEADER_SIZE, NO_TIMESTAMP
 from formats.magic import read_header
-from formats.names import CLUSTER_METADATA, NORMAL
+from formats.names import CLUSTER_METADATA, DELETE, NORMAL
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import CLEANER, cleaner_point
 from kcli.jobs.common import Yield, answer, where
@@ -94,6 +91,7 @@ CLEANER_STOPPED, FAILED = "cleaner-stopped", "cleaning-failed"
 ASSUMED, UNKNOWN_TOPIC, LACKING = "START-006", "META-009", "RLMM-025"
 COPY_UNKNOWN = "copy-unknown"
 """Why it is not known whether a segment stays."""
+DIRECTORY_GOES = "its -delete directory goes file.delete.delay.ms after a start"
 NO_WATERMARK = "no file here has the high watermark: the log end is taken for it"
 CLEANING_FAILS = "the cleaner fails (LogCleaningException) and leaves this log alone until a restart: {}"
 
@@ -170,7 +168,10 @@ def configured(
     if config.is_known and "compact" not in config.policy:
         return config, None
     is_unknown = image is not None and not config.is_known and POLICY not in query.given
-    if is_unknown and not is_running(partition.target):  # else the topic may be about to come or to go
+    is_left = partition.state == DELETE
+    if is_unknown and not (
+        is_left or is_running(partition.target)
+    ):  # else the topic may be about to come or to go
         unknown = Finding(UNKNOWN_TOPIC, f"{topic} is not in the cluster metadata here", dir=partition.shown)
         yield from list(_fate(partition)) or [unknown]
     point = yield from cleaner_point(partition)
@@ -305,8 +306,7 @@ class HeldLog(NamedTuple):
         except FileError as error:
             if error.code != NOT_HERE:
                 raise
-            leader = leader_with(self.partition, self.loaded, metadata)
-            held = self._replace(leader=leader)
+            held = self._replace(leader=leader_with(self.partition, self.loaded, metadata))
             return held._replace(lacking=error.message if held.waits_for_copies else None)
         return self._replace(leader=leader)
 
@@ -328,6 +328,8 @@ class HeldLog(NamedTuple):
             is_asked = self.waits_for_copies and self.lacking is None
             remote_end = leader.highest.offset + 1 if is_asked else None
             bounds = DeletionBounds(self.watermark, leader.local_start, remote_end, leader.log_start_offset)
+        if self.partition.state == DELETE:
+            return [LocalVerdict(each, NO_RULE, None, DIRECTORY_GOES) for each in self.segments]
         if "compact" in self.config.policy and not self.config.has_cleaner:
             reason = f"{CLEANER_ENABLE} is false: nothing deletes of a compacted log"
             return [LocalVerdict(each, NO_RULE, CLEANER_ENABLE, reason) for each in self.segments]

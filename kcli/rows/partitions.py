@@ -58,7 +58,7 @@ class DiskSumRow(NamedTuple):
     by: Annotated[str, "topic, log-dir or state"]
     name: Annotated[str, "of the topic, the log dir or the state"]
     partitions: Annotated[int, "partition directories"]
-    segments: Annotated[int, "segments on disk"] = 0
+    segments: Annotated[int, "segments on disk, without those of -delete directories"] = 0
     log_bytes: Annotated[int, "bytes of its .log files"] = 0
     index_bytes: Annotated[int, "bytes of its indexes up to their last entries"] = 0
     preallocated_bytes: Annotated[int, "bytes behind these: zeros, a start cuts them"] = 0

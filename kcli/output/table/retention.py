@@ -8,6 +8,7 @@ from rich.console import RenderableType
 
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.cleaner import BY_ACTIVE
+from kcli.kafka.storage.retention import NO_RULE
 from kcli.output.screen import Screen, Symbols
 from kcli.output.table.columns import (
     COUNT,
@@ -36,7 +37,7 @@ FAILING = frozenset({"log.cleaner.enable", "cleaning-failed"})
 UNKNOWN_TOPIC, IS_STRAY, LACKING, HIGH_WATERMARK = "META-009", "START-013", "RLMM-025", "high-watermark"
 DEFAULTS_COUNT = "Topic settings are not here: Kafka's defaults count."
 NAME_THEM = " Name them: --metadata PATH or --config NAME=VALUE."
-NO_EVENTS = "Events of remote storage are not here: --remote-metadata PATH says what is copied."
+EVENTS_LACK = "Events of remote storage are not here: --remote-metadata PATH says what is copied."
 LOG_END_COUNTS = "High watermarks are not here: the log end counts."
 
 
@@ -98,7 +99,7 @@ class _Log(NamedTuple):
         """Why its oldest segment stays, and what that keeps."""
         oldest = self.oldest_kept
         if oldest is None:
-            return "all go"
+            return "all go" if self.segments[0].rule != NO_RULE else self.segments[0].reason
         waiting = (
             f"; {counted(self.held_back, 'later segment')} past their time wait" if self.held_back else ""
         )
@@ -169,15 +170,19 @@ def assumptions(findings: Sequence[Finding], advice: str = "") -> list[str]:
     strays = len({finding.dir for finding in findings if finding.code == IS_STRAY})
     stray = [f"A start takes {counted(strays, 'log')} for stray ({IS_STRAY}): no look comes to such."]
     assumed = [DEFAULTS_COUNT + advice] * (UNKNOWN_TOPIC in codes) + [LOG_END_COUNTS] * (not has_watermark)
-    return assumed + [NO_EVENTS] * (LACKING in codes) + stray * bool(strays)
+    return assumed + [EVENTS_LACK] * (LACKING in codes) + stray * bool(strays)
 
 
 def _verdict(logs: Sequence[_Log]) -> str:
-    going = [row for log in logs for row in log.segments if row.action == DELETE]
+    deleted = [row for log in logs for row in log.segments if row.action == DELETE]
+    going = [row for row in deleted if row.rule != NO_RULE]
     held_back = sum(log.held_back for log in logs)
     whole = size(sum(log.size for log in logs))
     what = f"{counted(len(going), 'segment')}, {size(sum(row.size for row in going))}" if going else "nothing"
     waiting = f" Past their time, kept by an older one: {held_back} more." if held_back else ""
+    if len(deleted) > len(going):
+        leaving = sum(row.size for row in deleted if row.rule == NO_RULE)
+        waiting += f" With -delete directories go {size(leaving)}."
     unsure = sum(row.action is None for log in logs for row in log.segments)
     waiting += f" If they are copied: {unsure} more." if unsure else ""
     tried, instead = _tried(logs), ""

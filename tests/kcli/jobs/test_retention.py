@@ -590,3 +590,17 @@ def test_a_log_that_is_copied_from_a_running_broker_has_no_record_of_1970(make, 
         assert (found["found"], found["offset"]) == (True, 0)
         codes = {one["code"] for one in ask("check", path)[0]["findings"] if one["severity"] != "info"}
         assert codes <= {"META-009", "EPOCH-001", "SNAP-003"}
+
+
+def test_a_directory_that_goes_takes_all_its_segments_with_it(kcli, demo, tmp_path):
+    root = shutil.copytree(demo, tmp_path / "d")
+    (root / "orders-1").rename(root / f"leaving-1.{'a' * 32}-delete")
+    words = ("retention", root, "--include-leftovers", "--topic", "leaving", "--at", NOW)
+    document, status = ask(*words)
+    log, *segments = document["rows"]
+    assert (status, {row["action"] for row in segments}) == (0, {"delete"})
+    assert log["deletable_bytes"] == log["size"] > 0
+    assert "META-009" not in {one["code"] for one in document["findings"]}
+    shown = " ".join(kcli(*words, "-o", "table").stdout.split())
+    assert "The next look deletes nothing of" in shown
+    assert "With -delete directories go" in shown
