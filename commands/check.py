@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kcli.engine.contract import Reduce, Unit
     from kcli.jobs.check.incremental import IncrementalState
     from kcli.jobs.scan.scan import ScanOptions
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
 
 MOST_STATE = 256 << 20
 """Bytes of a state."""
@@ -87,18 +87,18 @@ def run_check(
     now_ms = time.time_ns() // 1_000_000
     query = None if codes else RetentionQuery(now_ms, server_properties(inputs) or {})
 
-    def expanded(file_set: "Found") -> "Found":
+    def expanded(file_set: "FileSet") -> "FileSet":
         if file_set.named_log_dirs and not codes:
             plans[:] = plans_at_rest(file_set.given_log_dirs, config, are_named=True)
             file_set = broker_rows.expand(each_once(file_set), plans, selection)
         return expand(file_set)
 
-    def job_of(file_set: "Found") -> CheckLog:
+    def job_of(file_set: "FileSet") -> CheckLog:
         metadata.extend(metadata_of(file_set))
         request = StartRequest(known=known_settings(metadata), selection=selection)
         return CheckLog(scan, records, quick, with_plans(request, plans), query)
 
-    def reduce_of(file_set: "Found") -> "Reduce":
+    def reduce_of(file_set: "FileSet") -> "Reduce":
         log_dirs = BrokerLogDirs(file_set, plans, metadata)
         return reducer(file_set, log_dirs, state, known_settings(metadata), query, codes=codes)
 

@@ -9,7 +9,7 @@ from kcli.cli.options import EngineOptions, Inputs, Output
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Map, Reduce
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
 
 
 DISK_SUM_GROUPS = ("topic", "log-dir", "state")
@@ -51,7 +51,7 @@ def ls(
         from kcli.jobs.disk_sums import DiskSums, disk_sums
         from kcli.logdir.buffers import shown
 
-        def sums(file_set: "Found") -> "Reduce":
+        def sums(file_set: "FileSet") -> "Reduce":
             is_whole = by == "log-dir" and not inputs.selection().names
             return DiskSums({shown(path): path for path in file_set.named_log_dirs} if is_whole else {})
 
@@ -71,7 +71,7 @@ def ls(
     selection = inputs.selection()
     plans: list[StartPlan] = []
 
-    def expand(file_set: "Found") -> "Found":
+    def expand(file_set: "FileSet") -> "FileSet":
         is_named = bool(file_set.named_log_dirs)
         plans[:] = plans_at_rest(file_set.given_log_dirs, config, are_named=is_named)
         file_set = (
@@ -79,11 +79,11 @@ def ls(
         )
         return broker_rows.expand(file_set, plans, selection)
 
-    def job_of(_: "Found") -> "Map":
+    def job_of(_: "FileSet") -> "Map":
         request = replace(jobs.AS_LISTED, is_bounded=not recover, selection=selection)
         return partial(jobs.ls, request=with_plans(request, plans))
 
-    def reduce(file_set: "Found") -> "Reduce":
+    def reduce(file_set: "FileSet") -> "Reduce":
         return broker_rows.BrokerReducer(plans if file_set.named_log_dirs else ())
 
     command = Command(

@@ -10,7 +10,7 @@ from kcli.cli.parsers import parse_time
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Map
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
 
 
 def producers(
@@ -35,7 +35,7 @@ def producers(
 
     job = partial(jobs.producers, now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at))
 
-    def job_of(file_set: "Found") -> "Map":
+    def job_of(file_set: "FileSet") -> "Map":
         return partial(job, known=known_settings(metadata_of(file_set)))
 
     run(Command(name="producers", job=job, job_of=job_of, expand=noting_copies), inputs, output, engine)

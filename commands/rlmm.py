@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcli.engine.contract import Outcome
     from kcli.jobs.rlmm.bootstrap import OffsetsOnDisk
     from kcli.kafka.remote.events import EventQuery
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
     from kcli.logdir.targets import Selection
     from kcli.rows import Item
 
@@ -241,7 +241,7 @@ def check(
     except FileError as error:
         raise UsageError(f"--storage {error}") from error
 
-    def expand(file_set: "Found") -> "Found":
+    def expand(file_set: "FileSet") -> "FileSet":
         nonlocal options
         options = options.within(file_set)
         return expand_source(source, file_set, selection=query.selection)

@@ -11,7 +11,7 @@ from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.targets import refuse_log_dirs
 
 if TYPE_CHECKING:
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
 
 WHAT = ("all", "indexes")
 
@@ -69,7 +69,7 @@ def _refuse(out: str) -> None:
     refuse_log_dirs(f"--out {out}", out)
 
 
-def _one(file_set: "Found") -> "Found":
+def _one(file_set: "FileSet") -> "FileSet":
     """Return what was found if it is one partition."""
     if len(file_set.targets) > 1:
         raise UsageError(f"expected one partition directory, there are {len(file_set.targets)}")

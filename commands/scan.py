@@ -9,7 +9,7 @@ from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Reduce
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
 
 
 def scan(
@@ -55,7 +55,7 @@ def scan(
         rows=frozenset(types),
     )
 
-    def reduce_of(file_set: "Found") -> "Reduce":
+    def reduce_of(file_set: "FileSet") -> "Reduce":
         unread_logs = unread(file_set)
         return fold_directories(lambda: DirectoryScan(options.rows, unread_logs))
 

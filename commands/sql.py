@@ -11,7 +11,7 @@ from kcli.cli.status import UsageError
 if TYPE_CHECKING:
     from kcli.cli.sql import Find
     from kcli.cli.summary import RunSummary
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
 
 
 def sql(
@@ -66,7 +66,7 @@ def _finder(inputs: Inputs, output: Output) -> "Find":
 
     listed = list(named_paths(inputs))
 
-    def find_now() -> "tuple[Found, RunSummary]":
+    def find_now() -> "tuple[FileSet, RunSummary]":
         with delivered():
             users = inputs.selection()
             file_set, summary = readable(find_listed(listed, users, inputs)), new_summary(output)

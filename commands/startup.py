@@ -12,7 +12,7 @@ from kcli.words import parse_rate
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Outcome, Unit
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
 
 USUAL_READ_RATE = "100M"
 METADATA_PATH = option(
@@ -101,7 +101,7 @@ def startup(
     selection = inputs.selection()
     plans: list[StartPlan] = []
 
-    def expand(file_set: "Found") -> "Found":
+    def expand(file_set: "FileSet") -> "FileSet":
         readable = file_set if file_set.named_log_dirs else with_undecodable(file_set)
         file_set = each_once(with_quorum_states(readable))
         plans[:] = start_plans(file_set.given_log_dirs, config, where, is_release_known=version is not None)
@@ -114,14 +114,14 @@ def startup(
         failures = [FileError(one.path, one.error, one.message) for one in missing]
         return replace(expanded, failures=[*expanded.failures, *failures])
 
-    def job_of(file_set: "Found") -> "Callable[[Unit], Outcome]":
+    def job_of(file_set: "FileSet") -> "Callable[[Unit], Outcome]":
         known = known_settings(metadata_of(file_set))
         return partial(
             replicas.read,
             request=replicas.with_plans(replace(request, known=known, selection=selection), plans),
         )
 
-    def reducer(file_set: "Found") -> broker.StartReducer:
+    def reducer(file_set: "FileSet") -> broker.StartReducer:
         named = plans if file_set.named_log_dirs else ()
         return broker.StartReducer(named, rate, clean, selection)
 

@@ -12,7 +12,7 @@ from kcli.words import duration_ms
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Map, Reduce
-    from kcli.logdir.find import Found
+    from kcli.logdir.find import FileSet
 
 app = Group(
     no_args_is_help=True, help="Transactions: what coordinators know of them, and which are open or hang."
@@ -80,10 +80,10 @@ def open_(
     job = partial(jobs.opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
     longest_ms, selection = duration_ms(max_timeout), inputs.selection()
 
-    def job_of(found: "Found") -> "Map":
+    def job_of(found: "FileSet") -> "Map":
         return partial(job, known=known_settings(metadata_of(found)))
 
-    def reduce_of(found: "Found") -> "Reduce":
+    def reduce_of(found: "FileSet") -> "Reduce":
         return jobs.OpenTransactions(found, now_ms, longest_ms)
 
     command = Command(

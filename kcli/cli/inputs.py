@@ -13,7 +13,7 @@ from kcli.cli.parsers import split_list
 from kcli.cli.status import RefusedError, UsageError
 from kcli.engine.contract import Unit
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import Found, find
+from kcli.logdir.find import FileSet, find
 from kcli.logdir.log_dirs import version_of
 from kcli.logdir.targets import PARTITION, Selection
 from kcli.rows import Failure
@@ -52,16 +52,16 @@ def named_paths(inputs: Inputs) -> Iterator[str]:
 
 def comparing(
     grouped: Callable[[Sequence[Unit]], list[Unit]],
-    opened: Callable[[Found], Found] = lambda file_set: file_set,
+    opened: Callable[[FileSet], FileSet] = lambda file_set: file_set,
     expected: str = "two replicas of a partition at least: log dirs or partition dirs",
-) -> tuple[Callable[[Found], Found], Callable[[list[Unit], bool], list[Unit]]]:
+) -> tuple[Callable[[FileSet], FileSet], Callable[[list[Unit], bool], list[Unit]]]:
     """Return `expand` and `split` of a command that compares replicas, which are `grouped` to units.
 
     One replica alone is a UsageError, unless a path cannot be read: that is an error of its own.
     """
     unreadable: list[FileError] = []
 
-    def expand(file_set: Found) -> Found:
+    def expand(file_set: FileSet) -> FileSet:
         result = opened(file_set)
         unreadable.extend(result.failures)
         return result
@@ -135,7 +135,7 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     return names
 
 
-def find_listed(listed: Iterable[str], selection: Selection, inputs: Inputs) -> Found:
+def find_listed(listed: Iterable[str], selection: Selection, inputs: Inputs) -> FileSet:
     """Return what paths lead to, with what --server-config says of their broker."""
     properties = server_properties(inputs)
     if properties is None:
@@ -239,7 +239,7 @@ def size_of(unit: Unit) -> int:
     return max(0, (unit.end or size) - unit.start)
 
 
-def nothing_matched(file_set: Found) -> str:
+def nothing_matched(file_set: FileSet) -> str:
     """Return why there is nothing to answer."""
     leftovers = sum(note.kind == "leftover" for note in file_set.notes)
     hint = (
@@ -258,7 +258,7 @@ def other_topics(inputs: Inputs) -> str:
     return advice(inputs, {target.name.topic for target in targets if target.name is not None})
 
 
-def topics_not_found(file_set: Found, inputs: Inputs) -> Iterator[Failure]:
+def topics_not_found(file_set: FileSet, inputs: Inputs) -> Iterator[Failure]:
     """Yield a failure for each topic that was named beside others, and has nothing here."""
     topics = {
         target.name.topic for target in file_set.targets if target.name is not None

@@ -19,7 +19,7 @@ from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError
 from kcli.cli.summary import RunSummary
 from kcli.cli.targets import refuse_log_dirs
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.targets import PARTITION, Target
 from kcli.output.files import IncompleteError, Text, in_batches, write_rows
 from kcli.output.formats import TEXT, format_of, is_run_directory
@@ -56,7 +56,7 @@ class Out:
         """Whether it is a directory for rows, findings, errors and run.json."""
         return is_run_directory(self.word)
 
-    def refuse_inputs(self, file_set: Found) -> None:
+    def refuse_inputs(self, file_set: FileSet) -> None:
         """Refuse a target that is an input, or inside any log dir or partition directory."""
         guarded = {
             *file_set.named_log_dirs,

@@ -43,7 +43,7 @@ from kcli.engine.contract import (
 )
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
-from kcli.logdir.find import Found, each_once
+from kcli.logdir.find import FileSet, each_once
 from kcli.logdir.targets import Selection, Target
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import Answer, View, ViewError, ViewOptions, make_view
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Command", "RowTopics", "new_summary", "run", "run_answer", "run_rows"]
 
-Expand: TypeAlias = Callable[[Found], Found]
+Expand: TypeAlias = Callable[[FileSet], FileSet]
 PossibleTypes: TypeAlias = Callable[[Iterable[Target]], frozenset[str]]
 Split: TypeAlias = Callable[[list[Unit], bool], list[Unit]]
 OnOutcomes: TypeAlias = Callable[[Iterator[Outcome], list[Unit]], Iterator[Outcome]]
@@ -105,20 +105,20 @@ class Command(NamedTuple):
 
     name: str
     job: Map
-    job_of: Callable[[Found], Map] | None = None
+    job_of: Callable[[FileSet], Map] | None = None
     accepts: frozenset[str] = PARTITIONS_ONLY
     answer: Answer = ANY_ROWS
     possible_types: PossibleTypes | None = None
     topics: RowTopics | None = None
     expand: Expand | None = None
     split: Split | None = None
-    reduce: Callable[[Found], Reduce] | None = None
+    reduce: Callable[[FileSet], Reduce] | None = None
     rows_from_reduce: bool = False
     on_outcomes: OnOutcomes | None = None
     is_difference: Callable[[Item], bool] | None = None
     unbounded_output: bool = False
     compares: bool = False
-    without_rows: str | Callable[[Found], str] | None = None
+    without_rows: str | Callable[[FileSet], str] | None = None
 
 
 def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
@@ -170,7 +170,7 @@ def run_answer(
     summary: RunSummary,
     answer: Answer = ANY_ROWS,
     *,
-    file_set: Found | None = None,
+    file_set: FileSet | None = None,
 ) -> None:
     """Print rows that come from no job of a command; always ends with typer.Exit.
 
@@ -178,7 +178,7 @@ def run_answer(
     """
     out = _out(output, by_workers=False)
     if out is not None:
-        out.refuse_inputs(file_set or Found())
+        out.refuse_inputs(file_set or FileSet())
     run = _Run(answer, _view(name, answer, output, out), output, out, summary)
     with nullcontext() if out is None else out.parts(run.view) as parts:
         run.write(iter(rows), parts)
@@ -203,7 +203,7 @@ def _out(output: Output, *, by_workers: bool) -> "Out | None":
 
 def _units(
     command: Command, inputs: Inputs, output: Output, out: "Out | None", summary: RunSummary
-) -> tuple[Found, list[Unit]]:
+) -> tuple[FileSet, list[Unit]]:
     """Return what the paths lead to and its units of work; inputs of no use become errors of the summary."""
     try:
         with delivered():
@@ -224,7 +224,7 @@ def _units(
             units, failures = plan(file_set, command.accepts)
     except Interrupted as error:
         summary.interrupt(error)
-        return Found(), []
+        return FileSet(), []
     summary.failures.extend(map(_with_cause, failures))
     summary.findings.extend(notes_as_findings(file_set.notes))
     if not units and not failures:

@@ -15,7 +15,7 @@ from kcli.cli.signals import BY_SIGNAL, Interrupted, delivered, forget, interrup
 from kcli.cli.status import CommandError, ExitStatus, MissingError, UsageError, worst
 from kcli.cli.summary import RunSummary
 from kcli.engine.contract import EngineMissingError
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.write_guard import scratch_directory
 from kcli.output.formats import format_of
 from kcli.rows.declare import RowType, plain_row_type
@@ -25,13 +25,13 @@ from kcli.words import WordError
 if TYPE_CHECKING:
     from kcli.views.duckdb import Session
 
-Find: TypeAlias = Callable[[], tuple[Found, RunSummary]]
+Find: TypeAlias = Callable[[], tuple[FileSet, RunSummary]]
 """Returns what the paths lead to now, and the summary of a run that begins with it."""
 
 
 @contextmanager
 def opened_session(
-    file_set: Found, summary: RunSummary, inputs: Inputs, options: EngineOptions
+    file_set: FileSet, summary: RunSummary, inputs: Inputs, options: EngineOptions
 ) -> "Iterator[Session]":
     """Give a session of DuckDB; MissingError where it, or a place for its files, is missing."""
     try:

@@ -9,7 +9,7 @@ from kcli.cli.signals import Interrupted, acknowledge
 from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError, worst
 from kcli.engine.contract import Outcome
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.output.formats import CSV, NDJSON, PARQUET, OutputFormat, format_of, is_run_directory
 from kcli.output.text import distinct
 from kcli.rows import Failure, Item, TextBlock
@@ -143,7 +143,7 @@ def check_destination(word: str) -> None:
         raise RefusedError(f"--findings {word}: this is not a regular file, and kcli would replace it")
 
 
-def refuse_input(word: str, file_set: Found) -> None:
+def refuse_input(word: str, file_set: FileSet) -> None:
     """Raise RefusedError for a file that is an input."""
     if word not in DESTINATIONS and os.path.lexists(word):
         path = os.path.realpath(word)

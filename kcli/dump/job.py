@@ -30,7 +30,7 @@ from kcli.dump.small_files import SMALL_FILES, name_file, read_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.partition_names import file_name, listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.remote_objects import open_file, with_parts
@@ -199,7 +199,7 @@ class Dump:
             return {(DUMP_LAYOUT if kind in LAYOUT_KINDS else DUMP_FILE).name}
         return NAMES_OF_KIND.get(kind, {DUMP_FILE.name})
 
-    def expand(self, file_set: Found) -> Found:
+    def expand(self, file_set: FileSet) -> FileSet:
         """Return the same with one target per file.
 
         Those of partitions come in their order, then those of log dirs and their index caches.

@@ -23,7 +23,7 @@ from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.partition_state import PartitionState
 from kcli.kafka.storage.loaded_log import TopicConfig
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import Found, Note, find
+from kcli.logdir.find import FileSet, Note, find
 from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection
@@ -86,7 +86,7 @@ class KnownMetadata(NamedTuple):
     image: Image
 
 
-def metadata_of(file_set: Found) -> list[KnownMetadata]:
+def metadata_of(file_set: FileSet) -> list[KnownMetadata]:
     """Return the metadata image of each log dir among the inputs, or beside them, that has one to be read."""
     known, beside = [], (target.metadata_dir for target in file_set.targets)
     for log_dir in dict.fromkeys((*file_set.log_dirs, *filter(None, beside))):
@@ -97,7 +97,7 @@ def metadata_of(file_set: Found) -> list[KnownMetadata]:
     return known
 
 
-def with_undecodable(file_set: Found) -> Found:
+def with_undecodable(file_set: FileSet) -> FileSet:
     """Return the same with a note about each record of the metadata here that cannot be decoded."""
     of_log_dirs = (target for target in file_set.targets if target.log_dir)
     by_place = {(target.log_dir, target.metadata_dir): target for target in of_log_dirs}
@@ -106,7 +106,7 @@ def with_undecodable(file_set: Found) -> Found:
     return replace(file_set, notes=[*file_set.notes, *notes])
 
 
-def with_topic_settings(file_set: Found, log_dir: str | None = None, *, are_given: bool = False) -> Found:
+def with_topic_settings(file_set: FileSet, log_dir: str | None = None, *, are_given: bool = False) -> FileSet:
     """Return the same with the metadata in a log dir, and a note about each place whose topics are not known.
 
     `are_given`: the user says what the settings are.

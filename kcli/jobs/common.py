@@ -12,7 +12,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.concurrent_changes import SHRANK, changed_since, removal
-from kcli.logdir.find import Found, Note
+from kcli.logdir.find import FileSet, Note
 from kcli.logdir.log_dirs import INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
@@ -58,7 +58,7 @@ FIRST_PAUSE = 0.01
 Yield: TypeAlias = Iterable[Item | Finding]
 
 
-def plan(file_set: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
+def plan(file_set: FileSet, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
     """Return a unit for every target of an accepted kind, and a failure for each argument of another kind."""
     failures = [failure_of(error) for error in file_set.failures]
     units: list[Unit] = []

@@ -17,7 +17,7 @@ from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.partitioning import partition_of_text
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import Found, Note
+from kcli.logdir.find import FileSet, Note
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 from kcli.words import partition_ranges
@@ -39,7 +39,7 @@ class _Led(NamedTuple):
     leader: int
 
 
-def counted_copies(file_set: Found, wants: Callable[[PartitionDir], bool] = lambda _: True) -> Found:
+def counted_copies(file_set: FileSet, wants: Callable[[PartitionDir], bool] = lambda _: True) -> FileSet:
     """Return the same with one directory of each partition that is selected: the copy that counts.
 
     Only directories that a broker serves count, no -delete, -stray or -future. A note says which copy it is.
@@ -67,12 +67,12 @@ def counted_copies(file_set: Found, wants: Callable[[PartitionDir], bool] = lamb
     return result
 
 
-def noting_copies(file_set: Found) -> Found:
+def noting_copies(file_set: FileSet) -> FileSet:
     """Return the same, all copies, with the notes about what cannot be decoded and which copies count."""
     return replace(file_set, notes=counted_copies(file_set).notes)
 
 
-def refuse_without(topic: str, counted: Found, file_set: Found) -> Found:
+def refuse_without(topic: str, counted: FileSet, file_set: FileSet) -> FileSet:
     """Return the copies that count of what was found; none, and why, where none is of a topic.
 
     Notes say what is not here of the topic.
@@ -86,7 +86,7 @@ def refuse_without(topic: str, counted: Found, file_set: Found) -> Found:
     return replace(counted, targets=[], failures=[error])
 
 
-def absent_partitions(topic: str, found: Found) -> Iterator[Note]:
+def absent_partitions(topic: str, found: FileSet) -> Iterator[Note]:
     """Yield for each cluster which partitions of a topic are not here: by its metadata.
 
     Without that those before the last one; where all these are here, that more of them are not known.
@@ -106,7 +106,7 @@ def absent_partitions(topic: str, found: Found) -> Iterator[Note]:
             yield Note(ABSENT if missing else UNCOUNTED, topic, f"{place}{message}")
 
 
-def partition_counts(topic: str, file_set: Found) -> dict[str | None, int]:
+def partition_counts(topic: str, file_set: FileSet) -> dict[str | None, int]:
     """Return how many partitions a topic has, by the metadata of each cluster that is here."""
     only = sole_cluster(file_set.log_dirs)
     return {
@@ -121,7 +121,7 @@ def _is_of(topic: str) -> Callable[[Target], bool]:
     return lambda one: one.name is not None and (one.name.topic, one.name.kind) == (topic, NORMAL)
 
 
-def _numbers(topic: str, file_set: Found) -> dict[str | None, set[int]]:
+def _numbers(topic: str, file_set: FileSet) -> dict[str | None, set[int]]:
     """Return the partitions of a topic that are here, by cluster."""
     only, numbers = sole_cluster(file_set.log_dirs), dict[str | None, set[int]]()
     for target in filter(_is_of(topic), file_set.targets):
@@ -130,7 +130,7 @@ def _numbers(topic: str, file_set: Found) -> dict[str | None, set[int]]:
     return numbers
 
 
-def absent_coordinators(names: Iterable[str], topic: str, file_set: Found) -> str:
+def absent_coordinators(names: Iterable[str], topic: str, file_set: FileSet) -> str:
     """Return which partitions of a topic would hold the state of some ids and are not here, in words."""
     numbers, counts = _numbers(topic, file_set), partition_counts(topic, file_set)
     places = (

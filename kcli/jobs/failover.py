@@ -22,7 +22,7 @@ from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.quorum_start import quorum_node
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, log_dir_state, metadata_log
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
@@ -49,14 +49,14 @@ class Departure:
     older: frozenset[str] = frozenset()
 
 
-def with_older(request: Departure, file_set: Found) -> Departure:
+def with_older(request: Departure, file_set: FileSet) -> Departure:
     """Return the same with the log dirs whose metadata is older than that of another node of the cluster."""
     images = [metadata for metadata in metadata_of(file_set) if metadata.cluster_id is not None]
     newest = {one.log_dir for one in newest_of(images).values()}
     return replace(request, older=frozenset(one.log_dir for one in images if one.log_dir not in newest))
 
 
-def expand(file_set: Found) -> Found:
+def expand(file_set: FileSet) -> FileSet:
     """Return the same with the metadata log alone of each log dir that was named; refuse if none has one."""
     of_log_dirs = set(file_set.named_log_dirs)
     targets = [
@@ -68,7 +68,7 @@ def expand(file_set: Found) -> Found:
     return replace(file_set, targets=targets, failures=[*file_set.failures, *failures])
 
 
-def without_metadata_logs(file_set: Found) -> Iterator[FileError]:
+def without_metadata_logs(file_set: FileSet) -> Iterator[FileError]:
     """Yield an error for each log dir that was named and holds no metadata log."""
     for log_dir in file_set.named_log_dirs:
         facts = directory_facts(log_dir)

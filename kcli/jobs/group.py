@@ -57,7 +57,7 @@ from kcli.kafka.replication.consumer_positions import (
 from kcli.kafka.storage.leader_epochs import EpochCache, end_offset_for
 from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
@@ -108,7 +108,9 @@ OFFSET_TOPICS = (CONSUMER_OFFSETS, SHARE_GROUP_STATE)
 # The units
 
 
-def expand(file_set: Found, topics: Iterable[str] = (CONSUMER_OFFSETS,), *, of_one: bool = False) -> Found:
+def expand(
+    file_set: FileSet, topics: Iterable[str] = (CONSUMER_OFFSETS,), *, of_one: bool = False
+) -> FileSet:
     """Return the same with the copies of partitions that count; refuse where none is of a coordinator.
 
     Notes say which partitions of some topics are not here. `of_one`: refuse coordinators of several clusters.

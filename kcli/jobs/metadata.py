@@ -32,7 +32,7 @@ from kcli.kafka.kraft.metadata_kinds import (
 from kcli.kafka.kraft.metadata_loader import ALL_RECORDS, BEYOND, TOPIC_REMOVED, Metadata, Until
 from kcli.kafka.kraft.secret_settings import without_secrets
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
 from kcli.rows import Item
@@ -95,7 +95,7 @@ class MetadataQuery:
         return replace(outcome, partial=is_here)
 
 
-def expand(file_set: Found) -> Found:
+def expand(file_set: FileSet) -> FileSet:
     """Return the same with the metadata log alone of each log dir that was named."""
     return failover.expand(file_set)
 
@@ -108,7 +108,7 @@ def topics(query: MetadataQuery, units: Iterable[Unit]) -> Iterator[str]:
             yield from (topic.name for topic in known.values())
 
 
-def expand_several(file_set: Found) -> Found:
+def expand_several(file_set: FileSet) -> FileSet:
     """Return the same; of one alone nothing, and an error for each log dir that was named without one."""
     result = expand(file_set)
     if len(result.targets) != 1:

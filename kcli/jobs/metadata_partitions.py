@@ -20,7 +20,7 @@ from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import Event, EventLog, EventQuery
 from kcli.kafka.remote.serde import CONSUMER_STOPS
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target, entry_of
@@ -34,7 +34,7 @@ COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"
 # The files
 
 
-def expand(file_set: Found) -> Found:
+def expand(file_set: FileSet) -> FileSet:
     """Return the same with one target per file that holds remote log metadata, in the order found.
 
     Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every
@@ -261,7 +261,7 @@ def read_events(directories: tuple[Target, ...]) -> RemoteEvents:
     Unchanged files are read once. A partition that cannot be read says so itself. Each unit that reads the
     events yields the findings: a run lists what several units find once.
     """
-    files = (file for directory in directories for file in expand(Found(targets=[directory])).targets)
+    files = (file for directory in directories for file in expand(FileSet(targets=[directory])).targets)
     return _read_events(directories, tuple(map(_version, files)))
 
 
@@ -281,7 +281,7 @@ def _read_events(
     store, findings = RemoteStore(), list[Finding]()
     partitions, places = list[MetadataPartition](), dict[UserPartition, int]()
     for (_, cluster_id), targets in by_metadata_partition(directories).items():
-        copies = [expand(Found(targets=[target])) for target in targets]
+        copies = [expand(FileSet(targets=[target])) for target in targets]
         log = EventLog(file for copy in copies for file in copy.targets)
         for target, copy in zip(targets, copies, strict=True):
             for error in copy.failures:

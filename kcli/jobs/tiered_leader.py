@@ -33,7 +33,7 @@ from kcli.kafka.storage.leader_epochs import EpochCache, load, truncate_from_sta
 from kcli.kafka.storage.load_findings import no_epochs
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import Found, find
+from kcli.logdir.find import FileSet, find
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
@@ -204,7 +204,7 @@ def running_epochs(log: LoadedLog) -> EpochCache:
     return load(log.recovered_epochs, log.log_end_offset, log.log_start_offset, running=True).entries
 
 
-def metadata_targets(paths: Iterable[str]) -> Found:
+def metadata_targets(paths: Iterable[str]) -> FileSet:
     """Return the directories of the metadata topic that paths lead to."""
     return find(paths, Selection((REMOTE_LOG_METADATA,)))
 

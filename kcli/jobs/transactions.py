@@ -38,7 +38,7 @@ from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import file_batches, header, segments_from, translate_offset
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
@@ -57,13 +57,13 @@ ENDS_BADLY = frozenset({"LOG-001", "LOG-004"})
 """Findings of a log that may have been longer: it ends in an incomplete batch, or in zeros."""
 
 
-def coordinator_copies(found: Found) -> Found:
+def coordinator_copies(found: FileSet) -> FileSet:
     """Return the same with the copy that counts of each partition of __transaction_state, and no other."""
     counted = counted_copies(found, lambda name: name.topic == TRANSACTION_STATE)
     return refuse_without(TRANSACTION_STATE, counted, found)
 
 
-def with_coordinators(found: Found, selection: Selection) -> Found:
+def with_coordinators(found: FileSet, selection: Selection) -> FileSet:
     """Return the copies that count: of the partitions that are selected, and of __transaction_state."""
     result = counted_copies(found, lambda name: _is_coordinator(name.topic) or selection.wants(name))
     if any(target.name and not _is_coordinator(target.name.topic) for target in result.targets):
@@ -313,7 +313,7 @@ class OpenTransactions:
     A running broker may end a transaction while others are read: what hangs there is looked at again.
     """
 
-    def __init__(self, found: Found, now_ms: int, longest_ms: int = NEVER) -> None:
+    def __init__(self, found: FileSet, now_ms: int, longest_ms: int = NEVER) -> None:
         self._targets = {target.shown: target for target in found.targets}
         only = sole_cluster(found.log_dirs)
         self._coordinating = [one for one in found.targets if one.name and _is_coordinator(one.name.topic)]
@@ -343,7 +343,7 @@ class OpenTransactions:
         absent = () if are_known else self._absent
         return replace(left, rows=rows, findings=[*left.findings, *absent], partial=both)
 
-    def hanging(self, target: Target, found: Found) -> list[OpenTransactionRow]:
+    def hanging(self, target: Target, found: FileSet) -> list[OpenTransactionRow]:
         """Return what hangs in a partition by a coordinator's word, if its copy is the one that counts."""
         if not self._coordinating or is_running(target):
             return []
@@ -373,7 +373,7 @@ class OpenTransactions:
         return [one for one in again if (one.producer_id, one.start_offset) == key]
 
 
-def hanging_transactions(found: Found) -> Callable[[Target], list[OpenTransactionRow]]:
+def hanging_transactions(found: FileSet) -> Callable[[Target], list[OpenTransactionRow]]:
     """Return what says which open transactions of a partition among those found hang."""
     coordinators = counted_copies(found, lambda name: _is_coordinator(name.topic))
     known = OpenTransactions(coordinators, time.time_ns() // 1_000_000)

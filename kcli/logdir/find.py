@@ -58,7 +58,7 @@ class Note(NamedTuple):
 
 
 @dataclass(slots=True)
-class Found:
+class FileSet:
     """What the arguments led to: targets in output order, entries left out, arguments that could not be used.
 
     `named_log_dirs` are the arguments that are log dirs: their partitions are among the targets.
@@ -106,9 +106,9 @@ class Found:
             self.notes.append(Note("removed", shown_as(target, gone.path), gone.message))
 
 
-def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> Found:
+def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> FileSet:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
-    file_set = Found(server=server, selection=selection)
+    file_set = FileSet(server=server, selection=selection)
     given = [*expand(arguments)]
     for argument in given:
         try:
@@ -126,7 +126,7 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
     return file_set
 
 
-def log_dir_targets(file_set: Found) -> list[Target]:
+def log_dir_targets(file_set: FileSet) -> list[Target]:
     """Return the log dirs that were named, and what a broker would take for such beside them, as targets."""
     named = file_set.given_log_dirs if file_set.named_log_dirs else []
     apart = [file_set.server.metadata_log_dir] if file_set.server.metadata_log_dir else []
@@ -145,7 +145,7 @@ def log_dir_targets(file_set: Found) -> list[Target]:
     ]
 
 
-def _take_unformatted(arguments: Iterable[str], file_set: Found) -> None:
+def _take_unformatted(arguments: Iterable[str], file_set: FileSet) -> None:
     """Take for log dirs empty directories that were named beside some, as new volumes are.
 
     And what server.properties names in log.dirs; one that is missing where nothing else is named.
@@ -167,7 +167,7 @@ def _is_empty(path: str) -> bool:
         return False
 
 
-def _argument(path: str, selection: Selection, file_set: Found) -> None:
+def _argument(path: str, selection: Selection, file_set: FileSet) -> None:
     try:
         mode = os.stat(path).st_mode
     except ValueError as error:
@@ -237,7 +237,7 @@ def not_a_file(path: str, shown_path: str) -> Note:
     return Note("no-file", shown_path, irregular(path) or "not a regular file")
 
 
-def _log_dir(path: str, entries: list[Entry], selection: Selection, file_set: Found) -> None:
+def _log_dir(path: str, entries: list[Entry], selection: Selection, file_set: FileSet) -> None:
     partitions: list[tuple[str, int, str, Target]] = []
     notes: list[Note] = []
     for entry in entries:
@@ -308,7 +308,7 @@ def _place(target: Target) -> str:
     return os.path.join(os.path.realpath(directory), name)
 
 
-def each_once(file_set: Found, *, files: bool = True) -> Found:
+def each_once(file_set: FileSet, *, files: bool = True) -> FileSet:
     """Return the same with each directory once, however its path is spelt; and each file, with `files`."""
     targets: dict[object, Target] = {}
     for number, target in enumerate(file_set.targets):

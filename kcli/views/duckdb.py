@@ -36,7 +36,7 @@ from pyarrow import fs
 from kcli.engine.contract import Engine, Outcome
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import shown
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
 from kcli.rows import ArrowBlock, Failure
@@ -93,7 +93,7 @@ class Source:
     an option raised, of which DuckDB only passes on the text. `refused`: of each scan, `Plan.refused`.
     """
 
-    file_set: Found
+    file_set: FileSet
     engine: Engine
     note: Note
     report: Report
@@ -107,7 +107,7 @@ class Source:
     missing: "list[tuple[str, ViewTable]]" = field(default_factory=list)
     _named: dict[tuple[str, tuple[str | None, ...]], str] = field(default_factory=dict)
 
-    def file_set_of(self, view: str) -> Found:
+    def file_set_of(self, view: str) -> FileSet:
         """Return what the paths lead to as far as a view reads it."""
         if view in OF_USERS or not self.users.names:
             return self.file_set

@@ -45,7 +45,7 @@ from kcli.kafka.kraft.meta_properties import NEWEST
 from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target, partition_of
@@ -78,9 +78,9 @@ class ViewCommand(NamedTuple):
 
     job: Map
     accepts: frozenset[str]
-    expand: Callable[[Found], Found] = lambda file_set: file_set
+    expand: Callable[[FileSet], FileSet] = lambda file_set: file_set
     split: Callable[[list[Unit], int], list[Unit]] = lambda units, _: units
-    reduce: Callable[[Found], Reduce] | None = None
+    reduce: Callable[[FileSet], Reduce] | None = None
 
 
 class Plan(NamedTuple):
@@ -91,14 +91,14 @@ class Plan(NamedTuple):
 
     job: Map
     units: list[Unit]
-    file_set: Found
-    reduce: Callable[[Found], Reduce] | None
+    file_set: FileSet
+    reduce: Callable[[FileSet], Reduce] | None
     findings: list[Finding]
     failures: list[Failure]
     refused: list[Failure]
 
 
-def plan_view(query: ViewQuery, file_set: Found, columns: Collection[str], workers: int) -> Plan:
+def plan_view(query: ViewQuery, file_set: FileSet, columns: Collection[str], workers: int) -> Plan:
     """Return what a query must read, of what its paths lead to, for some columns."""
     if query.view not in definitions.OF_USERS:
         targets = [target for target in file_set.targets if query.selection.wants(target.name)]
@@ -121,10 +121,10 @@ def plan_view(query: ViewQuery, file_set: Found, columns: Collection[str], worke
     )
 
 
-def readable(file_set: Found) -> Found:
+def readable(file_set: FileSet) -> FileSet:
     """Return the same without the files that no view reads; each is an error, as of `scan`."""
     unknown = [target for target in file_set.targets if target.kind == UNKNOWN]
-    _, failures = plan(Found(targets=unknown), log_targets.LOG_ACCEPTS)
+    _, failures = plan(FileSet(targets=unknown), log_targets.LOG_ACCEPTS)
     return replace(
         file_set,
         targets=[target for target in file_set.targets if target.kind != UNKNOWN],
@@ -141,7 +141,7 @@ def refused_by_all(scans: Sequence[Sequence[Failure]]) -> list[Failure]:
 # The commands of the views
 
 
-def _dump(query: ViewQuery, file_set: Found, columns: Collection[str]) -> ViewCommand:
+def _dump(query: ViewQuery, file_set: FileSet, columns: Collection[str]) -> ViewCommand:
     """Return `dump` of logs: those that a start opens, those that are named, and leftovers if selected."""
     records = query.view == definitions.RECORDS
     options = DumpOptions(
@@ -154,7 +154,7 @@ def _dump(query: ViewQuery, file_set: Found, columns: Collection[str]) -> ViewCo
     job = Dump(options, only_partitions=True)
     named = {target.path for target in file_set.targets if target.kind != PARTITION}
 
-    def expand(file_set: Found) -> Found:
+    def expand(file_set: FileSet) -> FileSet:
         expanded = job.expand(file_set)
         leftovers = query.selection.include_leftovers
         return replace(expanded, targets=list(_logs(expanded.targets, named, leftovers=leftovers)))
@@ -172,11 +172,11 @@ def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool)
                 yield target
 
 
-def _scan_reduce(_file_set: Found) -> Reduce:
+def _scan_reduce(_file_set: FileSet) -> Reduce:
     return fold_directories(lambda: DirectoryScan(SCAN.options.rows))
 
 
-def _check(_query: ViewQuery, file_set: Found, _columns: Collection[str]) -> ViewCommand:
+def _check(_query: ViewQuery, file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
     known = known_settings(metadata_of(file_set))
     query = RetentionQuery(time.time_ns() // 1_000_000)
     plans = plans_at_rest(file_set.given_log_dirs, are_named=True) if file_set.named_log_dirs else []
@@ -190,14 +190,14 @@ def _check(_query: ViewQuery, file_set: Found, _columns: Collection[str]) -> Vie
     )
 
 
-def _check_reduce(file_set: Found, plans: Sequence[StartPlan], query: RetentionQuery) -> Reduce:
+def _check_reduce(file_set: FileSet, plans: Sequence[StartPlan], query: RetentionQuery) -> Reduce:
     metadata = metadata_of(file_set)
     return check.reducer(
         file_set, BrokerLogDirs(file_set, plans, metadata), None, known_settings(metadata), query
     )
 
 
-def _groups(query: ViewQuery, _file_set: Found, _columns: Collection[str]) -> ViewCommand:
+def _groups(query: ViewQuery, _file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
     asked = groups.GroupQuery(now_ms=time.time_ns() // 1_000_000, selection=query.selection)
     is_list = query.view == definitions.GROUP_LIST
     job = groups.list_groups if is_list else groups.offsets
@@ -210,7 +210,7 @@ def _groups(query: ViewQuery, _file_set: Found, _columns: Collection[str]) -> Vi
     return ViewCommand(partial(job, query=asked), PARTITIONS_ONLY, expand, split)
 
 
-def _metadata(query: ViewQuery, _file_set: Found, _columns: Collection[str]) -> ViewCommand:
+def _metadata(query: ViewQuery, _file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
     kind = definitions.METADATA_VIEWS[query.view]
     asked = metadata_jobs.MetadataQuery(kinds=(kind,), selection=query.selection)
     return ViewCommand(
@@ -218,7 +218,7 @@ def _metadata(query: ViewQuery, _file_set: Found, _columns: Collection[str]) -> 
     )
 
 
-def _producers(_query: ViewQuery, file_set: Found, _columns: Collection[str]) -> ViewCommand:
+def _producers(_query: ViewQuery, file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
     known = known_settings(metadata_of(file_set))
     job = partial(producers, now_ms=time.time_ns() // 1_000_000, known=known)
     return ViewCommand(job, PARTITIONS_ONLY, with_undecodable)
@@ -232,7 +232,7 @@ def _retention(*_: object) -> ViewCommand:
 CHECKED = ScanLog(ScanOptions(rows=frozenset()))
 
 
-VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {
+VIEW_COMMANDS: dict[str, Callable[[ViewQuery, FileSet, Collection[str]], ViewCommand]] = {
     definitions.BATCHES: _dump,
     definitions.RECORDS: _dump,
     definitions.SEGMENTS: lambda *_: ViewCommand(

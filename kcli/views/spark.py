@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from kcli.engine.contract import Unit
 from kcli.engine.inline import inline
 from kcli.engine.spark_bins import consecutive_bins
-from kcli.logdir.find import Found, find
+from kcli.logdir.find import FileSet, find
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.targets import Target
 from kcli.rows import ArrowBlock
@@ -104,7 +104,7 @@ def plan_tasks(
         bins = list(consecutive_bins(list(groups.values()), cores, BYTES_A_TASK, asked.partitions))
     parts = [] if asked.view != FINDINGS else [plan._replace(units=[])]
     for units in bins:
-        of_bin = Found(targets=[unit.target for unit in units], notes=plan.file_set.notes)
+        of_bin = FileSet(targets=[unit.target for unit in units], notes=plan.file_set.notes)
         parts.append(plan._replace(units=units, file_set=of_bin, findings=[], failures=[], refused=[]))
     start, now = None if all(map(os.path.isabs, asked.paths)) else directory, datetime.now(UTC)
     return [pickle.dumps((start, asked.view, now, part), pickle.HIGHEST_PROTOCOL) for part in parts]

@@ -67,7 +67,7 @@ from kcli.kafka.storage.metadata_log import behind_message, is_behind, snapshots
 from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start
 from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import Found, each_once
+from kcli.logdir.find import FileSet, each_once
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import SWAP, first_base, listed
 from kcli.logdir.targets import PARTITION, Target
@@ -495,7 +495,7 @@ def _is_about(finding: Finding, target: Target) -> bool:
     return finding.dir == target.shown or (finding.dir is None and finding.path == target.shown)
 
 
-def expand(file_set: Found) -> Found:
+def expand(file_set: FileSet) -> FileSet:
     """Return the same with every log; each log dir after its partitions."""
     readable = file_set if file_set.named_log_dirs else with_undecodable(file_set)
     file_set = each_once(with_damaged_states(readable))
@@ -515,7 +515,7 @@ def expand(file_set: Found) -> Found:
 
 
 def reducer(
-    file_set: Found,
+    file_set: FileSet,
     log_dirs: BrokerLogDirs,
     state: IncrementalState | None,
     known: KnownSettings,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from formats.names import CLUSTER_METADATA, NORMAL
 from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, brokers_of, release_of, verify
 from kcli.logdir.buffers import shown
-from kcli.logdir.find import Found, Note
+from kcli.logdir.find import FileSet, Note
 from kcli.logdir.log_dirs import (
     META_PROPERTIES_FILE,
     QUORUM_STATE,
@@ -28,25 +28,25 @@ clusters, and a damaged or missing file.
 LOST_STATE = "missing, and the metadata log has records: a voter has forgotten its vote"
 
 
-def with_contradictions(file_set: Found) -> Found:
+def with_contradictions(file_set: FileSet) -> FileSet:
     """Return the same with a note about all that does not fit together."""
     file_set = with_duplicates(file_set)
     groups = _brokers(file_set)
     return with_damaged_states(replace(file_set, notes=[*file_set.notes, *_not_together(groups)]), groups)
 
 
-def with_damaged_states(file_set: Found, groups: list[tuple[LogDirState, ...]] | None = None) -> Found:
+def with_damaged_states(file_set: FileSet, groups: list[tuple[LogDirState, ...]] | None = None) -> FileSet:
     """Return the same with notes about what no start of a broker with these log dirs would tell."""
     groups = _brokers(file_set) if groups is None else groups
     return with_quorum_states(replace(file_set, notes=[*file_set.notes, *_clusters(groups)]))
 
 
-def with_quorum_states(file_set: Found) -> Found:
+def with_quorum_states(file_set: FileSet) -> FileSet:
     """Return the same with a note about each quorum-state that a broker cannot read, or has lost."""
     return replace(file_set, notes=[*file_set.notes, *_quorum_states(file_set.targets)])
 
 
-def _brokers(file_set: Found) -> list[tuple[LogDirState, ...]]:
+def _brokers(file_set: FileSet) -> list[tuple[LogDirState, ...]]:
     """Return the log dirs among the inputs; one alone has nothing to contradict."""
     log_dirs = dict.fromkeys(target.log_dir for target in file_set.targets if target.log_dir is not None)
     return brokers_of(log_dirs) if len(log_dirs) > 1 else []
@@ -106,7 +106,7 @@ def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
     }
 
 
-def with_duplicates(file_set: Found) -> Found:
+def with_duplicates(file_set: FileSet) -> FileSet:
     """Return the same with a note about each partition that lies in two log dirs of its broker."""
     stops = partitions_twice(target for target in file_set.targets if target.kind == PARTITION)
     notes = [

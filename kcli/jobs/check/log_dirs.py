@@ -33,7 +33,7 @@ from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     LOG_START,
@@ -125,7 +125,7 @@ class BrokerLogDirs:
     """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
 
     def __init__(
-        self, file_set: Found, plans: Sequence[StartPlan], metadata: Sequence[KnownMetadata] = ()
+        self, file_set: FileSet, plans: Sequence[StartPlan], metadata: Sequence[KnownMetadata] = ()
     ) -> None:
         self._targets = [
             one for one in file_set.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL

@@ -25,7 +25,7 @@ from kcli.kafka.replication.fingerprints import (
 )
 from kcli.kafka.storage.load_findings import stop_finding
 from kcli.logdir.buffers import DataFile, FileError, read_whole
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.partitions import Where
@@ -71,7 +71,7 @@ def _fingerprint_row(
     return FingerprintRow(place, *ends, width, first, last, epoch, batches, size, digest, is_last)
 
 
-def with_manifests(file_set: Found, selection: Selection) -> Found:
+def with_manifests(file_set: FileSet, selection: Selection) -> FileSet:
     """Return the same with a target for each partition of the manifests that were named."""
     targets: list[Target] = []
     failures = list(file_set.failures)

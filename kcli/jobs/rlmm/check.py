@@ -65,7 +65,7 @@ from kcli.kafka.remote.cache import (
 from kcli.kafka.remote.coverage import CUT_BY_AT, UNREADABLE_COPY
 from kcli.kafka.remote.events import Event, EventQuery
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection, Target
@@ -118,7 +118,7 @@ class RemoteCheck:
     leaders: tuple[Target, ...] = ()
     metadata_partitions: frozenset[int | None] = frozenset()
 
-    def within(self, file_set: Found) -> "RemoteCheck":
+    def within(self, file_set: FileSet) -> "RemoteCheck":
         """Return the same with what was found: replicas that lead, unless others are named, and numbers."""
         leaders = {target.name: target for target in (*leading(file_set.targets), *self.leaders)}
         numbers = frozenset(map(metadata_partition, file_set.targets)) - {None}

@@ -43,7 +43,7 @@ from kcli.kafka.remote.coverage import OffsetRange
 from kcli.kafka.remote.events import Event, EventLog, EventQuery, user_partition
 from kcli.kafka.remote.serde import has_whole_header, read_entry
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
-from kcli.logdir.find import Found
+from kcli.logdir.find import FileSet
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows import Failure, Item
@@ -245,7 +245,7 @@ class SnapshotVisitor(NamedTuple):
     watch: Watch | None = None
 
 
-def expand_source(source: str | None, file_set: Found, *, selection: Selection) -> Found:
+def expand_source(source: str | None, file_set: FileSet, *, selection: Selection) -> FileSet:
     """Return the same with the segments of __remote_log_metadata as targets, for FROM_SNAPSHOTS files too.
 
     Without a source these count only where there are no segments. Where segments are the source, a selected

@@ -10,7 +10,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import Found, Note
+from kcli.logdir.find import FileSet, Note
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import listed, listed_log, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
@@ -19,7 +19,7 @@ from kcli.logdir.targets import PARTITION, Target, entry_of, partition_of
 LOG_ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
 
-def expand(file_set: Found, *, starts: bool = False) -> Found:
+def expand(file_set: FileSet, *, starts: bool = False) -> FileSet:
     """Return the same with one target for each log, however often it is named, in the order of base offsets.
 
     Directories come in the order in which they are named, those of remote segments too. One without a log
@@ -68,7 +68,7 @@ def _logs(target: Target) -> tuple[list[Target], list[Note]]:
     return logs or [target], list(unexpected_names(target, names, others))
 
 
-def unread(file_set: Found) -> frozenset[str]:
+def unread(file_set: FileSet) -> frozenset[str]:
     """Return the partition directories, by `identity` as shown, with a log that is not read."""
     paths = [failure.path for failure in file_set.failures] + [
         note.path for note in file_set.notes if note.kind == "no-file"

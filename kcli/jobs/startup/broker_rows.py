@@ -32,7 +32,7 @@ from kcli.kafka.kraft.start_findings import (
 from kcli.kafka.kraft.start_plan import StartPlan, begun_empty
 from kcli.kafka.storage.file_actions import DISK_BLOCK, in_blocks
 from kcli.logdir.buffers import shown
-from kcli.logdir.find import Found, log_dir_targets
+from kcli.logdir.find import FileSet, log_dir_targets
 from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     LOG_START,
@@ -91,7 +91,7 @@ def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator
             )
 
 
-def expand(found: Found, plans: Sequence[StartPlan], selection: Selection) -> Found:
+def expand(found: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
     """Return the same with the log dirs that were named after everything in them: all of it decides.
 
     Where nothing is selected, and nothing ends or delays the process, nothing is answered.
