@@ -137,10 +137,10 @@ def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[F
     else:
         yield from (finding for finding in findings if finding.code != NOT_RECOVERED)
         message = (
-            f"running, or not stopped cleanly: the log end offset is at most {loaded.log_end_offset}. "
-            f"A start verifies {unflushed_bytes(partition)} bytes behind the recovery point; --recover does "
-            "the same"
+            f"running, or not stopped cleanly: the log end offset is at most {loaded.log_end_offset}, and "
+            f"whether the log loads is not judged. A start verifies {unflushed_bytes(partition)} bytes "
+            "behind the recovery point; --recover does the same"
         )
         yield Finding(NOT_RECOVERED, message, dir=partition.shown, found=loaded.log_end_offset)
-    yield from checkpointed_epochs(partition, loaded)
+    yield from checkpointed_epochs(partition, loaded, running=loaded.source == HEADERS)
     return loaded

@@ -111,6 +111,8 @@ def test_a_log_with_more_to_recover_has_an_unknown_end_and_the_largest_that_it_c
     assert row["log_end_offset_source"] == "headers"
     (finding,) = (finding for finding in outcome.findings if finding.code == "START-005")
     assert finding.found == 15
+    assert "at most 15, and whether the log loads is not judged" in finding.message
+    assert {one.code for one in outcome.findings} == {"START-005", "START-012"}
     outcome = ls.ls(unit(directory), request=StartRequest())
     (row,) = rows(outcome)
     assert (row["log_end_offset"], row["log_end_offset_source"]) == (10, "recovered")
