@@ -62,6 +62,7 @@ def startup(
 
     from kcli.cli.inputs import (
         broker_of,
+        find_listed,
         log_dir_of_metadata,
         named_paths,
         nothing_matched,
@@ -77,6 +78,7 @@ def startup(
     from kcli.kafka.kraft.start_plan import StartPlan, start_plans
     from kcli.logdir.buffers import FileError
     from kcli.logdir.find import each_once
+    from kcli.logdir.targets import Selection
     from kcli.rows import Failure
     from kcli.rows.startup import STARTUP_RELEASE
 
@@ -93,11 +95,13 @@ def startup(
     where = log_dir_of_metadata(metadata)
     if releases:
         paths = list(dict.fromkeys(named_paths(inputs.with_paths(own))))
+        file_set = find_listed(paths, Selection(include_leftovers=True), inputs)
 
         def plans_of(release: tuple[int, ...]) -> list[StartPlan]:
             return start_plans(paths, config._replace(version=release), where)
 
-        run_rows("startup", broker.release_rows(plans_of), output, types=(STARTUP_RELEASE,))
+        logs = replicas.log_starts(file_set, replace(request, known=known_settings(metadata_of(file_set))))
+        run_rows("startup", broker.release_rows(plans_of, logs), output, types=(STARTUP_RELEASE,))
     selection = inputs.selection()
     plans: list[StartPlan] = []
 

@@ -157,6 +157,26 @@ def test_a_log_dir_that_is_not_given_may_be_whole(kcli, tmp_path: Path):
     assert "START-019" in {one["code"] for one in answer["findings"]}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "partition.metadata empty",
+        "high watermarks cut in d0",
+        "leader-epoch-checkpoint of NUL bytes in d1",
+        "topic deleted; log-start of NUL bytes in d1",
+        "topic deleted; cleaner-offset of version 7 in d1",
+    ],
+)
+def test_each_release_has_the_outcome_of_a_start_by_it(kcli, tmp_path: Path, change: str):
+    properties = prepare("4.3.1", change, tmp_path)
+    releases = json.loads(kcli("startup", "--releases", "-o", "json", "--server-config", properties).stdout)[
+        "rows"
+    ]
+    for release in releases[-5:]:
+        broker = started(kcli, properties, release["kafka_version"])[0]
+        assert (release["outcome"], release["error"]) == (broker["outcome"], broker["error"])
+
+
 def test_the_releases_that_start_are_in_the_first_line_and_why_others_do_not(kcli, tmp_path: Path):
     prepare("4.4.0", "healthy", tmp_path)
     lines = kcli("startup", "--releases", "-o", "table", tmp_path / "d0", tmp_path / "d1").stdout.splitlines()

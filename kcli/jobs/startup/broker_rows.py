@@ -22,6 +22,7 @@ from kcli.kafka.kraft.remedies import remedy, server_log
 from kcli.kafka.kraft.start_findings import (
     LOG_DIR_OFFLINE,
     OPENS_NONE,
+    LogStart,
     endless_wait,
     findings_of_broker,
     of_plan,
@@ -64,16 +65,19 @@ NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK
 """Of a replica that begins empty: its directory, and partition.metadata."""
 
 
-def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator[ReleaseRow]:
-    """Yield for every release from 3.3 on what the log dirs and the metadata make of its start.
+def release_rows(
+    plans_of: Callable[[Version], Sequence[StartPlan]], logs: Sequence[LogStart]
+) -> Iterator[ReleaseRow]:
+    """Yield for every release from 3.3 on what the log dirs, their logs and the metadata make of its start.
 
-    `plans_of` gives the plans of a release. No log of a partition is read.
+    `plans_of` gives the plans of a release; all load logs alike.
     """
     for version in RELEASES:
         for plan in plans_of(version) if version >= BOOTSTRAP_READ else ():
             meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
-            stop = next(iter(plan.stops), plan.metadata_log_failure)
-            offline = {**plan.start.offline, **plan.blocked}
+            mine = of_plan(plan, logs)
+            offline = offline_log_dirs(plan, mine)
+            stop = next(process_ends(plan, mine, offline), None)
             wait = endless_wait(plan, offline)
             cause = stop or wait or next(iter(offline.values()), plan.lost_metadata)
             outcome: BrokerOutcome = DEGRADED if offline else BROKER_STARTS

@@ -53,11 +53,11 @@ from kcli.kafka.storage.log_segment import (
 )
 from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import find
+from kcli.logdir.find import FileSet, find, log_dir_targets
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
 from kcli.logdir.segment import FileBatch, Walk, only_zeros
-from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
+from kcli.logdir.targets import ALL_PARTITIONS, NO_PARTITIONS, PARTITION, Selection, Target
 from kcli.rows import Failure
 from kcli.rows.startup import FAILS, LOADS, StartedProducer, StartedWhere, StartupRow
 
@@ -157,6 +157,12 @@ def start_others(
             findings += _of_a_replica(outcome.findings)
             failure = failure or outcome.error
     return findings, [*logs.values()], failure
+
+
+def log_starts(file_set: FileSet, request: StartRequest) -> list[LogStart]:
+    """Return how the starts of all logs in log dirs end, each recovered as `ls` does."""
+    request = replace(request, selection=NO_PARTITIONS, is_bounded=True)
+    return [log for target in log_dir_targets(file_set) for log in start_others(target, request)[1]]
 
 
 def _of_a_replica(findings: Iterable[Finding]) -> list[Finding]:
