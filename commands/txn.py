@@ -80,17 +80,17 @@ def open_(
     job = partial(jobs.opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
     longest_ms, selection = duration_ms(max_timeout), inputs.selection()
 
-    def job_of(found: "FileSet") -> "Map":
-        return partial(job, known=known_settings(metadata_of(found)))
+    def job_of(file_set: "FileSet") -> "Map":
+        return partial(job, known=known_settings(metadata_of(file_set)))
 
-    def reduce_of(found: "FileSet") -> "Reduce":
-        return jobs.OpenTransactions(found, now_ms, longest_ms)
+    def reduce_of(file_set: "FileSet") -> "Reduce":
+        return jobs.OpenTransactions(file_set, now_ms, longest_ms)
 
     command = Command(
         name="txn open",
         job=job,
         job_of=job_of,
-        expand=lambda found: jobs.with_coordinators(found, selection),
+        expand=lambda file_set: jobs.with_coordinators(file_set, selection),
         reduce=reduce_of,
         rows_from_reduce=True,
     )

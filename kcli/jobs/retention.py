@@ -118,22 +118,22 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
         return
     yield from undecodable_findings(partition.target)
     config, point = yield from configured(partition, query)
-    held = (yield from hold(partition, config, query.now_ms)).with_events(metadata)
-    loaded = held.loaded
+    log = (yield from hold(partition, config, query.now_ms)).with_events(metadata)
+    loaded = log.loaded
     ends = [ends_of(segment) for segment in loaded.segments]
-    held = held.learned(ends)
-    verdicts = held.verdicts()
-    row = held.row(verdicts, ends[-1])
+    log = log.learned(ends)
+    verdicts = log.verdicts()
+    row = log.row(verdicts, ends[-1])
     if query.given:
         as_is, _ = collect_findings(configured(partition, query._replace(given={})), [])
-        now = held._replace(config=as_is).with_events(metadata).learned(ends).verdicts()
+        now = log._replace(config=as_is).with_events(metadata).learned(ends).verdicts()
         row = row._replace(deletable_bytes_now=_going(now))
-    if "compact" in held.config.policy:
-        row = held.with_cleaner(row, point, ends)
+    if "compact" in log.config.policy:
+        row = log.with_cleaner(row, point, ends)
     yield row
     for verdict, segment, end in zip(verdicts, loaded.segments, ends, strict=True):
         yield _row(row, verdict, end, segment, is_active=segment is loaded.segments[-1])
-    yield from held.findings(verdicts, point, ends)
+    yield from log.findings(verdicts, point, ends)
 
 
 def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[Finding]:
@@ -147,10 +147,10 @@ def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[F
         is_here = partition.topic != CLUSTER_METADATA and partition.state == NORMAL
         if not is_here or ("compact" in config.policy) != of_compacted:
             return
-        held = yield from hold(partition, config, query.now_ms, exact=False)
-        ends = [ends_of(segment) for segment in held.loaded.segments] if of_compacted else []
-        held = held.learned(ends)
-        yield from held.findings(held.verdicts(), point, ends)
+        log = yield from hold(partition, config, query.now_ms, exact=False)
+        ends = [ends_of(segment) for segment in log.loaded.segments] if of_compacted else []
+        log = log.learned(ends)
+        yield from log.findings(log.verdicts(), point, ends)
 
     return [one for one in answer(unit, look).findings if one.code in LATE]
 
@@ -204,9 +204,9 @@ def hold(
     expiration_ms = partition.target.server.producer_expiration_ms
     settings = Settings(now_ms=now_ms, producer_expiration_ms=expiration_ms)
     loaded = yield from start(partition, settings=settings, exact=exact)
-    held = held_log(partition, loaded, config, now_ms)
-    yield from held.assumed()
-    return held
+    log = held_log(partition, loaded, config, now_ms)
+    yield from log.assumed()
+    return log
 
 
 def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms: int) -> "HeldLog":
@@ -375,16 +375,16 @@ class HeldLog(NamedTuple):
 
     def cleanable(self, point: int | None, ends: Sequence[Ends]) -> Cleanable:
         """Return what the cleaner may clean; `point`: the log's line in the cleaner's checkpoint."""
-        found = self._cleanable(self._cleaner_bounds(point), self._cleaner_settings, ends, self.now_ms)
-        failing = self._failing(found, ends)
-        return found._replace(is_picked=False, uncleanable_because=failing[0]) if failing else found
+        bounds = self._cleanable(self._cleaner_bounds(point), self._cleaner_settings, ends, self.now_ms)
+        failing = self._failing(bounds, ends)
+        return bounds._replace(is_picked=False, uncleanable_because=failing[0]) if failing else bounds
 
-    def _failing(self, found: Cleanable, ends: Sequence[Ends]) -> tuple[str, str] | None:
+    def _failing(self, cleanable: Cleanable, ends: Sequence[Ends]) -> tuple[str, str] | None:
         """Return why no cleaning ends well, in a word and in words: no cleaner, or damage in its way."""
         if not self.config.has_cleaner:
             return CLEANER_ENABLE, f"{CLEANER_ENABLE} is false: no log of the broker is cleaned"
         for segment, end in zip(self.segments, ends, strict=True):
-            if end.broken is not None and segment.base_offset < found.end and found.cleanable_bytes:
+            if end.broken is not None and segment.base_offset < cleanable.end and cleanable.cleanable_bytes:
                 message = f"segment {segment.base_offset}: {end.broken}"
                 return FAILED, CLEANING_FAILS.format(message)
         return None
@@ -463,28 +463,28 @@ class HeldLog(NamedTuple):
         A transaction and the high watermark are looked at by timestamps of the log, which a copy keeps.
         """
         bounds, settings = self._cleaner_bounds(point), self._cleaner_settings
-        found = self._cleanable(bounds, settings, ends, self.now_ms)
-        if found.is_picked:
-            return self._failing(found, ends) or self._left_alone(bounds, settings, ends)
+        cleanable = self._cleanable(bounds, settings, ends, self.now_ms)
+        if cleanable.is_picked:
+            return self._failing(cleanable, ends) or self._left_alone(bounds, settings, ends)
         end = self.loaded.log_end_offset
         free = bounds._replace(first_unstable=None, high_watermark=end), settings._replace(min_lag_ms=0)
         if not self._cleanable(*free, ends, self.now_ms).is_picked:
             return None
-        offset = found.first_uncleanable_offset
+        offset = cleanable.first_uncleanable_offset
         place = f"the cleaner does not pass offset {offset}"
         number = self.loaded.segments.index(segments_from(self.loaded.segments, offset)[0])
         far = self.segments[number].largest_timestamp - self.now_ms
-        if found.uncleanable_because == BY_LAG and far > ALLOWED_AHEAD_MS:
+        if cleanable.uncleanable_because == BY_LAG and far > ALLOWED_AHEAD_MS:
             return BY_LAG, f"{place}: a timestamp {duration(far)} ahead of the clock is within {BY_LAG}"
         held = {BY_TRANSACTION: bounds.first_unstable, BY_WATERMARK: bounds.high_watermark}
-        begins = held.get(found.uncleanable_because)
+        begins = held.get(cleanable.uncleanable_because)
         if begins is not None:
             times = [one.largest_timestamp for one in self.segments if one.has_timestamps]
             newest = max(
                 (time for time in times if time <= self.now_ms + ALLOWED_AHEAD_MS), default=NO_TIMESTAMP
             )
             age = newest - self._time_at(begins)
-            if age > LONGEST_TRANSACTION_MS and found.uncleanable_because == BY_TRANSACTION:
+            if age > LONGEST_TRANSACTION_MS and cleanable.uncleanable_because == BY_TRANSACTION:
                 return BY_TRANSACTION, f"{place}: a transaction is open from there on, for {duration(age)}"
             if age > LONGEST_TRANSACTION_MS:
                 why = f"the high watermark is {begins}, {duration(age)} behind the newest record"
@@ -533,19 +533,19 @@ class HeldLog(NamedTuple):
     ) -> RetentionPartitionRow:
         """Return the row of a compacted log; `point`: its line in the cleaner's checkpoint."""
         config, loaded = self.config, self.loaded
-        found = self.cleanable(point, ends)
+        cleanable = self.cleanable(point, ends)
         return row._replace(
             cleaner_offset=point,
-            first_dirty_offset=found.first_dirty_offset,
-            first_uncleanable_offset=found.first_uncleanable_offset,
-            end_offset=found.end,
-            uncleanable_because=found.uncleanable_because,
-            clean_bytes=found.clean_bytes,
-            cleanable_bytes=found.cleanable_bytes,
-            dirty_ratio=found.ratio,
+            first_dirty_offset=cleanable.first_dirty_offset,
+            first_uncleanable_offset=cleanable.first_uncleanable_offset,
+            end_offset=cleanable.end,
+            uncleanable_because=cleanable.uncleanable_because,
+            clean_bytes=cleanable.clean_bytes,
+            cleanable_bytes=cleanable.cleanable_bytes,
+            dirty_ratio=cleanable.ratio,
             min_cleanable_dirty_ratio=config.ratio,
-            will_clean=found.is_picked,
-            tombstones_removable_at=first_horizon(loaded, found.first_dirty_offset),
+            will_clean=cleanable.is_picked,
+            tombstones_removable_at=first_horizon(loaded, cleanable.first_dirty_offset),
         )
 
 

@@ -57,20 +57,20 @@ ENDS_BADLY = frozenset({"LOG-001", "LOG-004"})
 """Findings of a log that may have been longer: it ends in an incomplete batch, or in zeros."""
 
 
-def coordinator_copies(found: FileSet) -> FileSet:
+def coordinator_copies(file_set: FileSet) -> FileSet:
     """Return the same with the copy that counts of each partition of __transaction_state, and no other."""
-    counted = counted_copies(found, lambda name: name.topic == TRANSACTION_STATE)
-    return refuse_without(TRANSACTION_STATE, counted, found)
+    counted = counted_copies(file_set, lambda name: name.topic == TRANSACTION_STATE)
+    return refuse_without(TRANSACTION_STATE, counted, file_set)
 
 
-def with_coordinators(found: FileSet, selection: Selection) -> FileSet:
+def with_coordinators(file_set: FileSet, selection: Selection) -> FileSet:
     """Return the copies that count: of the partitions that are selected, and of __transaction_state."""
-    result = counted_copies(found, lambda name: _is_coordinator(name.topic) or selection.wants(name))
+    result = counted_copies(file_set, lambda name: _is_coordinator(name.topic) or selection.wants(name))
     if any(target.name and not _is_coordinator(target.name.topic) for target in result.targets):
         return result
     if result.failures:
         return replace(result, targets=[])
-    place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
+    place = next(iter(file_set.named_log_dirs), file_set.targets[0].shown if file_set.targets else "")
     error = FileError(place, "nothing-to-read", "no data partition here matches what was asked for")
     return replace(result, targets=[], failures=[error])
 
@@ -83,8 +83,8 @@ def load_states(partition: Partition, states: TransactionStates) -> Yield:
     """Fold the log of a partition of __transaction_state; yield what is wrong with it."""
     loaded = yield from start(partition, exact=not is_running(partition.target))
     log = CoordinatorLog(partition, loaded, verified_windows)
-    found = [*states.take(log)]
-    yield from (one for one in found if one.code != STOPS or not log.is_cut(states.stop or 0))
+    findings = [*states.take(log)]
+    yield from (one for one in findings if one.code != STOPS or not log.is_cut(states.stop or 0))
     if states.version < UNENDING_BEFORE and _ends_without_record(loaded):
         message = "the last batch holds no record: the coordinator reads it for ever, and serves nothing"
         yield Finding(NEVER_ENDS, message, dir=partition.shown)
@@ -164,7 +164,7 @@ def opened(
     `age_at_ms`: the time to which ages are counted; None: now while a broker runs, else that of the newest
     record of a producer, because nothing says what happened after the copy.
     """
-    found: list[JoinedFacts] = []
+    joined: list[JoinedFacts] = []
 
     def collected(partition: Partition) -> Yield:
         if _is_coordinator(partition.topic):
@@ -174,14 +174,14 @@ def opened(
             one = CoordinatorStates(
                 cluster_id, partition.number or 0, states.states, states.is_whole, states.is_damaged
             )
-            found[:] = [JoinedFacts(coordinators=(one,))]
+            joined[:] = [JoinedFacts(coordinators=(one,))]
         else:
             loaded = yield from load_producers(partition, known.of(partition, now_ms=now_ms))
             at_ms = now_ms if age_at_ms is None and is_running(partition.target) else age_at_ms
-            found[:] = [JoinedFacts(rows=tuple(_open_rows(partition, loaded, at_ms)))]
+            joined[:] = [JoinedFacts(rows=tuple(_open_rows(partition, loaded, at_ms)))]
 
     outcome = answer(unit, collected)
-    return replace(outcome, partial=found[-1] if found else JoinedFacts())
+    return replace(outcome, partial=joined[-1] if joined else JoinedFacts())
 
 
 def _open_rows(
@@ -278,11 +278,11 @@ class Coordinators:
 
     def _unknown(self, row: OpenTransactionRow, cluster_id: str | None, age: int) -> tuple[bool | None, str]:
         """Return whether a transaction hangs whose producer id no coordinator here knows, and why."""
-        here, count = self._whole.get(cluster_id, set()), self._partitions.get(cluster_id)
-        if count is not None and here >= set(range(count)):
+        read, count = self._whole.get(cluster_id, set()), self._partitions.get(cluster_id)
+        if count is not None and read >= set(range(count)):
             return True, f"no transactional id has producer id {row.producer_id}"
         if cluster_id in self._here:
-            known = "the partitions" if count is None else f"{len(here)} of {count} partitions"
+            known = "the partitions" if count is None else f"{len(read)} of {count} partitions"
             elsewhere = f"{known} of {TRANSACTION_STATE} here do not know its producer id"
             return None, f"{elsewhere}, and others are damaged or elsewhere"
         lacking = f"no partition of {TRANSACTION_STATE} is here"
@@ -313,20 +313,20 @@ class OpenTransactions:
     A running broker may end a transaction while others are read: what hangs there is looked at again.
     """
 
-    def __init__(self, found: FileSet, now_ms: int, longest_ms: int = NEVER) -> None:
-        self._targets = {target.shown: target for target in found.targets}
-        only = sole_cluster(found.log_dirs)
-        self._coordinating = [one for one in found.targets if one.name and _is_coordinator(one.name.topic)]
+    def __init__(self, file_set: FileSet, now_ms: int, longest_ms: int = NEVER) -> None:
+        self._targets = {target.shown: target for target in file_set.targets}
+        only = sole_cluster(file_set.log_dirs)
+        self._coordinating = [one for one in file_set.targets if one.name and _is_coordinator(one.name.topic)]
         self._coordinators = partial(
             Coordinators,
-            partitions=partition_counts(TRANSACTION_STATE, found),
+            partitions=partition_counts(TRANSACTION_STATE, file_set),
             now_ms=now_ms,
             longest_ms=longest_ms,
             only=only,
             here={cluster_of(one) or only for one in self._coordinating},
         )
         self._now_ms = now_ms
-        self._absent = [*notes_as_findings(absent_partitions(TRANSACTION_STATE, found))]
+        self._absent = [*notes_as_findings(absent_partitions(TRANSACTION_STATE, file_set))]
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one, with all rows at the end."""
@@ -343,11 +343,11 @@ class OpenTransactions:
         absent = () if are_known else self._absent
         return replace(left, rows=rows, findings=[*left.findings, *absent], partial=both)
 
-    def hanging(self, target: Target, found: FileSet) -> list[OpenTransactionRow]:
+    def hanging(self, target: Target, file_set: FileSet) -> list[OpenTransactionRow]:
         """Return what hangs in a partition by a coordinator's word, if its copy is the one that counts."""
         if not self._coordinating or is_running(target):
             return []
-        copies = counted_copies(found, lambda name: name == target.name).targets
+        copies = counted_copies(file_set, lambda name: name == target.name).targets
         counts = any(copy.path == target.path for copy in copies)
         return [row for row in self._read(target) if row.hanging] if counts else []
 
@@ -373,11 +373,11 @@ class OpenTransactions:
         return [one for one in again if (one.producer_id, one.start_offset) == key]
 
 
-def hanging_transactions(found: FileSet) -> Callable[[Target], list[OpenTransactionRow]]:
+def hanging_transactions(file_set: FileSet) -> Callable[[Target], list[OpenTransactionRow]]:
     """Return what says which open transactions of a partition among those found hang."""
-    coordinators = counted_copies(found, lambda name: _is_coordinator(name.topic))
+    coordinators = counted_copies(file_set, lambda name: _is_coordinator(name.topic))
     known = OpenTransactions(coordinators, time.time_ns() // 1_000_000)
-    return lambda target: known.hanging(target, found)
+    return lambda target: known.hanging(target, file_set)
 
 
 def _partial(outcome: Outcome | None) -> JoinedFacts:

@@ -66,8 +66,8 @@ class Cleaning(NamedTuple):
 
     def between(self, start: int, end: int) -> Sequence[LoadedSegment]:
         """Return the segments that hold offsets between two, as `LogSegments.values`."""
-        found = segments_from(self.segments, start) if end > start else ()
-        return [segment for segment in found if segment.base_offset < end]
+        segments = segments_from(self.segments, start) if end > start else ()
+        return [segment for segment in segments if segment.base_offset < end]
 
     def aborted(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield first offset and producer of transactions that were aborted.
@@ -200,9 +200,9 @@ def _batches(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFi
     if segment.log_path is None or not segment.log_size:
         return
     with segment.log() as log:
-        for found in file_batches(log, position, segment.log_size):
-            yield log, Batch(found.position, header(log, found))
-            position = found.position + found.size
+        for in_file in file_batches(log, position, segment.log_size):
+            yield log, Batch(in_file.position, header(log, in_file))
+            position = in_file.position + in_file.size
         if position < segment.log_size:
             message = NOT_WHOLE.format(segment.log_size - position, position)
             raise BrokerError(ILLEGAL_STATE, log.path, position, message)
