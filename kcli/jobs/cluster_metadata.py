@@ -102,7 +102,7 @@ def with_undecodable(file_set: FileSet) -> FileSet:
     of_log_dirs = (target for target in file_set.targets if target.log_dir)
     by_place = {(target.log_dir, target.metadata_dir): target for target in of_log_dirs}
     findings = (finding for target in by_place.values() for finding in undecodable_findings(target))
-    notes = dict.fromkeys(Note("undecodable", one.place or "", one.message) for one in findings)
+    notes = dict.fromkeys(Note("undecodable", finding.place or "", finding.message) for finding in findings)
     return replace(file_set, notes=[*file_set.notes, *notes])
 
 
@@ -141,7 +141,7 @@ def known_settings(known: Iterable[KnownMetadata]) -> KnownSettings:
     """Return what the metadata of each log dir says of its topics."""
     clusters: dict[str | None, dict[str, TopicConfig]] = {}
     log_dirs: dict[str, dict[str, TopicConfig]] = {}
-    for one in sorted(known, key=lambda one: -one.image.offset):
+    for one in sorted(known, key=lambda metadata: -metadata.image.offset):
         configs = topic_configs(one.image)
         newest = clusters.setdefault(one.cluster_id, configs)
         log_dirs[one.log_dir] = newest if configs == newest else configs  # equal ones are pickled once

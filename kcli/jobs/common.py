@@ -183,7 +183,7 @@ def failed(unit: Unit, error: FileError) -> Outcome:
     The error is about the target in which its path lies, else about the first.
     """
     places = {error.path, os.path.dirname(error.path)}
-    target = next((one for one in unit.targets if one.path in places), unit.target)
+    target = next((target for target in unit.targets if target.path in places), unit.target)
     finding = moved(target, error)
     if finding is not None:
         return Outcome(number=unit.number, findings=[finding])

@@ -94,7 +94,7 @@ class GroupQuery:
 
     def wants(self, group_id: str) -> bool:
         """Whether a group is asked for."""
-        return not self.groups or any(fnmatchcase(group_id, one) for one in self.groups)
+        return not self.groups or any(fnmatchcase(group_id, group) for group in self.groups)
 
     def wants_partition(self, topic: str, number: int) -> bool:
         """Whether the commits about a partition are asked for."""
@@ -116,7 +116,7 @@ def expand(
     Notes say which partitions of some topics are not here. `of_one`: refuse coordinators of several clusters.
     """
     only = sole_cluster(file_set.log_dirs)
-    clusters = {str(cluster_of(one) or only) for one in filter(is_of_coordinator, file_set.targets)}
+    clusters = {str(cluster_of(target) or only) for target in filter(is_of_coordinator, file_set.targets)}
     if of_one and len(clusters) > 1:
         words = f"groups of {len(clusters)} clusters, {', '.join(sorted(clusters))}: name the log dirs of one"
         return replace(file_set, targets=[], failures=[FileError(file_set.log_dirs[0], "wrong-kind", words)])
@@ -140,7 +140,7 @@ def split(units: list[Unit], topics: Container[str] = (CONSUMER_OFFSETS,)) -> li
         others.setdefault(cluster_of(target) or only, []).append(target)
     return [
         replace(unit, number=number, targets=(unit.target, *others.get(cluster_of(unit.target) or only, ())))
-        for number, unit in enumerate(one for one in units if is_of_coordinator(one.target, topics))
+        for number, unit in enumerate(unit for unit in units if is_of_coordinator(unit.target, topics))
     ]
 
 
@@ -212,7 +212,7 @@ def list_groups(unit: Unit, *, query: GroupQuery = EVERY_GROUP) -> Outcome:
                     coordinator_partition=partition.number,
                     topics=tuple(dict.fromkeys(topic for topic, _, _ in own)),
                     committed_partitions=len(own),
-                    last_commit_timestamp=max((one["commitTimestamp"] for one in fields), default=None),
+                    last_commit_timestamp=max((field["commitTimestamp"] for field in fields), default=None),
                 )
 
     return answer(unit, rows)
@@ -445,7 +445,7 @@ def _leader_epoch(target: Target) -> int | None:
     """Return the leader epoch of a partition by the metadata of its broker; None where that is not here."""
     image, name = cluster_image(target), target.name
     topics = () if image is None or name is None else image.topics.values()
-    states = (one.partitions.get(name.partition) for one in topics if name and one.name == name.topic)
+    states = (topic.partitions.get(name.partition) for topic in topics if name and topic.name == name.topic)
     return next((state.leader_epoch for state in states if state is not None), None)
 
 
@@ -482,7 +482,7 @@ def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
     log_dirs = dict.fromkeys(place for one in targets for place in (one.log_dir, one.metadata_dir) if place)
     for image in filter(None, map(image_in, log_dirs)):
         names.update((topic_id, topic.name) for topic_id, topic in image.topics.items())
-    for topic, target in {one.name.topic: one for one in targets if one.name is not None}.items():
+    for topic, target in {target.name.topic: target for target in targets if target.name is not None}.items():
         topic_id = topic_id_of(Partition(target))
         if topic_id is not None:
             names.setdefault(topic_id, topic)

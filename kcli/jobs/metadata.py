@@ -90,7 +90,7 @@ class MetadataQuery:
 
     def selected(self, outcome: Outcome, metadata: Iterable[Metadata]) -> Outcome:
         """Return an outcome that tells whether a partition that is asked for is in an image."""
-        topics = [topic for one in metadata for topic in one.image.topics.values()]
+        topics = [topic for metadata_log in metadata for topic in metadata_log.image.topics.values()]
         is_here = any(self.wants(topic.name, number) for topic in topics for number in topic.partitions)
         return replace(outcome, partial=is_here)
 
@@ -271,7 +271,7 @@ class _Chosen:
             self._take(change)
             if change.kind == "partition":
                 self._replicas[change.key] = () if change.change == "deleted" else change.replicas
-        elif change.kind == "broker" and any(change.key in one for one in self._replicas.values()):
+        elif change.kind == "broker" and any(change.key in nodes for nodes in self._replicas.values()):
             self._take(change)
 
     def _is_of_topic(self, change: MetadataChange) -> bool:

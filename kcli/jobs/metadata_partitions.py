@@ -93,7 +93,7 @@ def cluster_of(target: Target) -> str | None:
 
 def sole_cluster(log_dirs: Iterable[str | None]) -> str | None:
     """Return the one cluster id that log dirs have: those without one are of it. None of several."""
-    known = {directory_facts(one).cluster_id for one in log_dirs if one is not None} - {None}
+    known = {directory_facts(log_dir).cluster_id for log_dir in log_dirs if log_dir is not None} - {None}
     return known.pop() if len(known) == 1 else None
 
 

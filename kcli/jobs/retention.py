@@ -152,7 +152,7 @@ def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[F
         log = log.learned(ends)
         yield from log.findings(log.verdicts(), point, ends)
 
-    return [one for one in answer(unit, look).findings if one.code in LATE]
+    return [finding for finding in answer(unit, look).findings if finding.code in LATE]
 
 
 def configured(
@@ -479,7 +479,7 @@ class HeldLog(NamedTuple):
         held = {BY_TRANSACTION: bounds.first_unstable, BY_WATERMARK: bounds.high_watermark}
         begins = held.get(cleanable.uncleanable_because)
         if begins is not None:
-            times = [one.largest_timestamp for one in self.segments if one.has_timestamps]
+            times = [segment.largest_timestamp for segment in self.segments if segment.has_timestamps]
             newest = max(
                 (time for time in times if time <= self.now_ms + ALLOWED_AHEAD_MS), default=NO_TIMESTAMP
             )
@@ -503,7 +503,7 @@ class HeldLog(NamedTuple):
         alive, written = (version and version[0] // NS_OF_MS for version in versions)
         if alive is None:
             return None
-        times = (version_of(one.log_path or "") for one in self.loaded.segments)
+        times = (version_of(segment.log_path or "") for segment in self.loaded.segments)
         young = (
             one.base_offset
             for one, version in zip(self.segments, times, strict=True)

@@ -84,7 +84,7 @@ def load_states(partition: Partition, states: TransactionStates) -> Yield:
     loaded = yield from start(partition, exact=not is_running(partition.target))
     log = CoordinatorLog(partition, loaded, verified_windows)
     findings = [*states.take(log)]
-    yield from (one for one in findings if one.code != STOPS or not log.is_cut(states.stop or 0))
+    yield from (finding for finding in findings if finding.code != STOPS or not log.is_cut(states.stop or 0))
     if states.version < UNENDING_BEFORE and _ends_without_record(loaded):
         message = "the last batch holds no record: the coordinator reads it for ever, and serves nothing"
         yield Finding(NEVER_ENDS, message, dir=partition.shown)
@@ -92,12 +92,12 @@ def load_states(partition: Partition, states: TransactionStates) -> Yield:
     if log.broken is not None:
         yield log.broken._replace(code=STOPS, message=f"{log.broken.message}: {KNOWS_NO_MORE}")
     states.is_whole = states.stop is None and not log.is_incomplete
-    states.is_damaged = bool(log.findings) or any(one.code in ENDS_BADLY for one in loaded.findings)
+    states.is_damaged = bool(log.findings) or any(finding.code in ENDS_BADLY for finding in loaded.findings)
 
 
 def _ends_without_record(loaded: LoadedLog) -> bool:
     """Whether the last batch of a log holds no record, as cleaning may leave it."""
-    last = next((one for one in reversed(loaded.segments) if one.log_size), None)
+    last = next((segment for segment in reversed(loaded.segments) if segment.log_size), None)
     if last is None:
         return False
     with last.log() as log:
@@ -114,7 +114,7 @@ def listed(unit: Unit, *, version: Version = NEWEST, selection: Selection = ALL_
     """
 
     def wants(state: TransactionState) -> bool:
-        places = (PartitionDir(one.topic, one.partition) for one in state.partitions)
+        places = (PartitionDir(partition.topic, partition.partition) for partition in state.partitions)
         return not selection.names or any(map(selection.wants, places))
 
     def rows(partition: Partition) -> Yield:
@@ -194,7 +194,7 @@ def _open_rows(
     stable, place = max(min(state.ongoing), loaded.log_start_offset), where(partition)
     waiting = data_records(loaded, stable)
     if age_at_ms is None:
-        age_at_ms = max(one.last_timestamp for one in state.producers.values())
+        age_at_ms = max(producer.last_timestamp for producer in state.producers.values())
     for start_offset, producer_id in sorted(state.ongoing.items()):
         producer = state.producers[producer_id]
         row = OpenTransactionRow(
@@ -245,13 +245,13 @@ class Coordinators:
         self._whole: dict[str | None, set[int]] = {}
         self._states: dict[str | None, dict[int, tuple[str, TransactionState]]] = {}
         self._damaged: set[tuple[str | None, str]] = set()
-        for one in known:
-            cluster_id = one.cluster_id or only
+        for coordinator in known:
+            cluster_id = coordinator.cluster_id or only
             whole = self._whole.setdefault(cluster_id, set())
-            whole.update([one.number] if one.is_whole else [])
+            whole.update([coordinator.number] if coordinator.is_whole else [])
             by_producer = self._states.setdefault(cluster_id, {})
-            by_producer.update((state.producer_id, (key, state)) for key, state in one.states.items())
-            self._damaged.update((cluster_id, key) for key in one.states if one.is_damaged)
+            by_producer.update((state.producer_id, (key, state)) for key, state in coordinator.states.items())
+            self._damaged.update((cluster_id, key) for key in coordinator.states if coordinator.is_damaged)
 
     def joined(self, row: OpenTransactionRow, age: int) -> OpenTransactionRow:
         """Return a row with what the coordinator says of it, and whether it hangs."""

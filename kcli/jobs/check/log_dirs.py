@@ -65,7 +65,7 @@ def missing_directories(target: Target) -> Iterator[Finding]:
                 listed = sorted(read_offset_checkpoint(data))
         except FileError:
             continue  # a finding of its own
-        missing = [str(one) for one in listed if (one.topic, one.partition) not in there]
+        missing = [str(entry) for entry in listed if (entry.topic, entry.partition) not in there]
         if missing:
             words = f"{missing[0]}: there is no such directory"
             if name == RECOVERY_POINT and directory_facts(target.path).clean_shutdown:
@@ -94,9 +94,9 @@ def lost_checkpoints(target: Target) -> Iterator[Finding]:
             words = "the file is missing"
         elif name == RECOVERY_POINT and facts.recovery_points is not None:
             absent = sorted(
-                f"{one.topic}-{one.partition}"
-                for one in logs
-                if TopicPartition(one.topic, one.partition) not in facts.recovery_points
+                f"{log.topic}-{log.partition}"
+                for log in logs
+                if TopicPartition(log.topic, log.partition) not in facts.recovery_points
             )
             if absent:
                 more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
@@ -130,7 +130,7 @@ class BrokerLogDirs:
         self._targets = [
             one for one in file_set.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
         ]
-        self._log_dirs = {one.path: one for one in file_set.targets if one.kind == LOG_DIR}
+        self._log_dirs = {target.path: target for target in file_set.targets if target.kind == LOG_DIR}
         self._plans = plans
         self._unread = {*self._log_dirs}
         self._logs: list[LogStart] = []
@@ -140,7 +140,7 @@ class BrokerLogDirs:
         }
         self._metadata_logs = {
             one.cluster_id: shown(os.path.join(one.log_dir, METADATA_DIRECTORY))
-            for one in sorted(metadata, key=lambda one: one.image.offset)
+            for one in sorted(metadata, key=lambda metadata_log: metadata_log.image.offset)
         }
         self._held: dict[str | None, list[tuple[Target, CheckRow]]] = {}
         self._seen: dict[tuple[object, ...], str] = {}
@@ -154,7 +154,7 @@ class BrokerLogDirs:
     def add(self, target: Target, logs: Iterable[LogStart], findings: Sequence[Finding] = ()) -> None:
         """Keep how starts of logs end, and what is wrong with the remote segments of others."""
         self._logs += logs
-        still = [one for one in findings if one.found == CLEANER_STOPPED]
+        still = [finding for finding in findings if finding.found == CLEANER_STOPPED]
         self._uncleaned.setdefault(target.log_dir, []).extend(still)
         if is_remote_metadata(target) and target.log_dir is not None:
             cluster, found_here = self._facts(target.log_dir).cluster_id, findings
@@ -168,13 +168,13 @@ class BrokerLogDirs:
     def _has_replica(self, target: Target) -> bool:
         """Whether another log dir of the cluster has a replica of a partition."""
         others = (one for one in self._targets if one.name == target.name and one.path != target.path)
-        clusters = {self._facts(one.log_dir).cluster_id for one in others if one.log_dir is not None}
+        clusters = {self._facts(other.log_dir).cluster_id for other in others if other.log_dir is not None}
         return target.log_dir is not None and self._facts(target.log_dir).cluster_id in clusters
 
     @cached_property
     def _remote_events(self) -> RemoteEvents | None:
         """What the partitions of __remote_log_metadata among the inputs come to; None for none."""
-        metadata = tuple(one for one in self._targets if is_remote_metadata(one))
+        metadata = tuple(target for target in self._targets if is_remote_metadata(target))
         return read_events(metadata) if metadata else None
 
     def without_epochs(self, target: Target, files: Inspected, log_end: int) -> Iterator[Finding]:
@@ -191,14 +191,14 @@ class BrokerLogDirs:
         self._unread.discard(target.path)
         yield from self._starts.get(target.path, ())
         for plan in self._plans:
-            dirs = {one.path for one in plan.log_dirs}
+            dirs = {log_dir.path for log_dir in plan.log_dirs}
             if target.path in dirs:
                 is_last = dirs.isdisjoint(self._unread)
                 starts = of_plan(plan, self._logs)
                 starts = [*starts, *self._offline(plan, starts)] if is_last else starts
-                for one in findings_of_logs(plan, starts):
-                    if one.dir == target.shown if one.code == "START-010" else is_last:
-                        yield one
+                for finding in findings_of_logs(plan, starts):
+                    if finding.dir == target.shown if finding.code == "START-010" else is_last:
+                        yield finding
         uncleaned = self._uncleaned.get(target.path)
         if uncleaned:
             words = f"{os.path.basename(uncleaned[0].dir or '')} is {uncleaned[0].message}"
@@ -225,12 +225,12 @@ class BrokerLogDirs:
 
     def _offline(self, plan: StartPlan, starts: Sequence[LogStart]) -> Iterator[LogStart]:
         """Yield the starts of logs that load, and whose log dir is offline by then: one may read there."""
-        failed = {one.directory for one in starts}
+        failed = {start.directory for start in starts}
         nothing = StartRequest(selection=NO_PARTITIONS)
         for path in offline_log_dirs(plan, starts):
             if path in self._log_dirs:
                 _, logs, _ = start_others(self._log_dirs[path], nothing)
-                yield from (one for one in logs if one.directory not in failed)
+                yield from (log for log in logs if log.directory not in failed)
 
     @cached_property
     def _starts(self) -> Mapping[str, Sequence[Finding]]:
@@ -256,13 +256,13 @@ class BrokerLogDirs:
     @cached_property
     def _fates(self) -> ReplicaFates:
         """What the metadata makes of the directories of brokers at rest."""
-        planned = {one.path for plan in self._plans for one in plan.log_dirs}
-        around = {one.log_dir for one in self._targets if one.log_dir is not None} - planned
+        planned = {log_dir.path for plan in self._plans for log_dir in plan.log_dirs}
+        around = {target.log_dir for target in self._targets if target.log_dir is not None} - planned
         return replica_fates([*self._plans, *plans_at_rest(sorted(around))])
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
-        named = {one.shown for one in self._targets}
+        named = {target.shown for target in self._targets}
         return {path: stop for path, stop in partitions_twice(self._targets).items() if path in named}
 
     def findings(

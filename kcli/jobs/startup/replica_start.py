@@ -201,7 +201,7 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
         )
     else:
         row = _with_unseen(_with_log(row, partition, log), log)
-        if any(one.code == "LOG-025" for one in findings):
+        if any(finding.code == "LOG-025" for finding in findings):
             row = _with_missing(row, log)
         row = _with_fate(row, log, request.fates.of(partition.target))
         needed = bytes_needed(partition.path, log, row.files)
@@ -249,7 +249,7 @@ def said_of_log(
 
 def _scanned_end(log: LoadedLog) -> int:
     """Return where the files of a log end: above its log end where an index leads behind its last batches."""
-    scanned = (int(one.found or 0) for one in log.findings if one.code == "IDX-002")
+    scanned = (int(finding.found or 0) for finding in log.findings if finding.code == "IDX-002")
     return max(log.log_end_offset, *scanned, 0)
 
 
@@ -428,9 +428,9 @@ def with_plans(request: StartRequest, plans: Iterable[StartPlan]) -> StartReques
     """Return a request with the fates of the plans' directories, and the metadata logs that decide them."""
     known = tuple(plans)
     paths = {
-        one.path: shown(plan.metadata_path)
+        log_dir.path: shown(plan.metadata_path)
         for plan in known
         if plan.metadata_path is not None
-        for one in plan.log_dirs
+        for log_dir in plan.log_dirs
     }
     return replace(request, fates=replica_fates(known, request.version), metadata_paths=paths)

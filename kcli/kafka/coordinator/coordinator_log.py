@@ -110,9 +110,9 @@ class CoordinatorLog:
         self.findings: list[Finding] = []
         self.lost = 0
         """Batches and ranges of bytes that cannot be read."""
-        self._segments = {one.base_offset: one for one in loaded.segments}
+        self._segments = {segment.base_offset: segment for segment in loaded.segments}
         self.cut_from: int | None = None
-        if any(one.code == CUT for one in loaded.findings):
+        if any(finding.code == CUT for finding in loaded.findings):
             self.cut_from = loaded.log_end_offset
             self._segments.update((one.segment.base_offset, one.segment) for one in loaded.lost)
         given, self._end = loaded.checkpoints, loaded.log_end_offset
@@ -133,7 +133,7 @@ class CoordinatorLog:
         """What ends the load of a coordinator: it reads past no damage. None where a start cuts that."""
         if self.cut_from is not None:
             return None
-        return next((one for one in self.findings if one.code in BREAKS_OFF), None)
+        return next((finding for finding in self.findings if finding.code in BREAKS_OFF), None)
 
     def __iter__(self) -> Iterator[CoordinatorRecords | Marker]:
         bounded = self._last_offset is not None or self._last_time_ms is not None
@@ -221,12 +221,12 @@ class CoordinatorLog:
             records += (one for one in set_records(message_set(raw, LARGEST_BATCH)) if one.error is None)
         else:
             records += batch_records(raw, LARGEST_BATCH)
-        data = b"".join(part or b"" for one in records for part in (one.key, one.value))
+        data = b"".join(part or b"" for record in records for part in (record.key, record.value))
         rows, at = [], 0
-        for one in records:
-            key, value = (-1 if part is None else len(part) for part in (one.key, one.value))
+        for record in records:
+            key, value = (-1 if part is None else len(part) for part in (record.key, record.value))
             value_at = at + max(key, 0)
-            rows.append((one.offset, one.timestamp or -1, at, key, value_at, value, position))
+            rows.append((record.offset, record.timestamp or -1, at, key, value_at, value, position))
             at = value_at + max(value, 0)
         columns = np.array(rows, np.int64).reshape(-1, 7).T
         yield CoordinatorRecords(data, path, header.producer_id, *columns)

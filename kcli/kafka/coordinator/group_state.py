@@ -141,7 +141,7 @@ def _embedded(member: Fields, name: str) -> Fields | None:
 def _partitions(
     topics: "list[Fields]", key: str, names: Names | None = None
 ) -> tuple[AssignedPartition, ...]:
-    named = [(str(one[key]), number) for one in topics for number in one["partitions"]]
+    named = [(str(topic[key]), number) for topic in topics for number in topic["partitions"]]
     return tuple(
         sorted(AssignedPartition((names or {}).get(topic, topic), number) for topic, number in named)
     )
@@ -220,7 +220,7 @@ def expiry_of(group: FoldedGroup) -> Expiry:
     if not members:
         since = of_group.get("currentStateTimestamp", -1)
         return Expiry(None if since == -1 else since, frozenset())
-    topics_of = [one.subscribed_topics for one in members]
+    topics_of = [member.subscribed_topics for member in members]
     is_known = of_group.get("protocol") is not None and None not in topics_of
     subscribed = frozenset(topic for topics in topics_of for topic in topics or ())
     return Expiry(None, subscribed if is_known else None)

@@ -131,7 +131,7 @@ class TransactionStates:
         client = fields.get("clientTransactionVersion", 0)
         if not 0 <= client <= LAST_CLIENT_VERSION and self.version >= CLIENT_VERSION_FROM:
             return True, f"unknown transaction.version {client} of the client"
-        most = max((len(one["partitionIds"]) for one in topics), default=0)
+        most = max((len(topic["partitionIds"]) for topic in topics), default=0)
         if most > MOST_ELEMENTS and self.version >= BOUNDED_FROM:
             return True, f"an array of {most} elements, {MOST_ELEMENTS} at most"
         return False, None
@@ -157,7 +157,7 @@ def _state(offset: int, fields: Fields) -> TransactionState:
         fields["transactionTimeoutMs"],
         fields["transactionStartTimestampMs"],
         fields["transactionLastUpdateTimestampMs"],
-        tuple(TopicPartition(one["topic"], number) for one in topics for number in one["partitionIds"]),
+        tuple(TopicPartition(topic["topic"], number) for topic in topics for number in topic["partitionIds"]),
     )
 
 

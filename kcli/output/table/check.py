@@ -63,10 +63,10 @@ def view_checks(answer: TableInput) -> TableView:
     findings = answer.findings
     of_dir, first_lines = by_dir(findings), _causes(findings)
     dirs = {row.where.dir for row in answer.rows}
-    others = [one for one in findings if (one.dir or one.path) and one.dir not in dirs]
+    others = [finding for finding in findings if (finding.dir or finding.path) and finding.dir not in dirs]
 
     def worst(row: CheckRow) -> str:
-        own = [one for one in others if os.path.dirname(one.dir or one.path or "") == row.where.dir]
+        own = [other for other in others if os.path.dirname(other.dir or other.path or "") == row.where.dir]
         return _in_words([*of_dir.get(row.where.dir, ()), *(own if row.is_log_dir else ())], first_lines)
 
     return TableView(
@@ -88,8 +88,8 @@ def view_checks(answer: TableInput) -> TableView:
 
 def _of_brokers(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[str]:
     """Yield that a broker would not start, where that is sure: a log dir that is offline may hide it."""
-    ends = [one for one in findings if one.code == "START-009"]
-    if not any(one.code == "START-010" for one in findings):
+    ends = [finding for finding in findings if finding.code == "START-009"]
+    if not any(finding.code == "START-010" for finding in findings):
         ends += [one for one in findings if one.code == "START-008" and PROCESS_ENDS in one.message]
     metadata_log = f"{CLUSTER_METADATA}-0"
     ends += [
@@ -102,15 +102,15 @@ def _of_brokers(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterat
 
 def _of_replicas(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield how many logs a start renames, discards or begins empty: their clients then lack records."""
-    strays = {one.dir for one in findings if one.code in STRAY_CODES}
+    strays = {finding.dir for finding in findings if finding.code in STRAY_CODES}
     if strays:
         yield f"A start would make {counted(len(strays), 'partition')} -stray: kcli explain START-013."
     for code, does in LOSES.items():
-        own = [one for one in findings if one.code == code]
+        own = [finding for finding in findings if finding.code == code]
         if own:
             yield f"A start would {does}: kcli explain {code}."
             yield f"{own[0].dir}: {own[0].message}."
-    left = sum(one.code == LEFT_RECORDS for one in findings)
+    left = sum(finding.code == LEFT_RECORDS for finding in findings)
     if left:
         hold = "directory holds" if left == 1 else "directories hold"
         yield f"{left} -stray {hold} records that no broker reads: kcli explain START-024."
@@ -119,7 +119,7 @@ def _of_replicas(findings: Sequence[Finding]) -> Iterator[str]:
 def _causes(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return the first reasons why a process ends, waits or loses a log dir, each with its file."""
     causes: dict[str, Finding] = {}
-    for one in (one for code in CAUSES for one in findings if one.code == code):
+    for one in (finding for code in CAUSES for finding in findings if finding.code == code):
         if one.path:
             causes.setdefault(one.path, one)
     return [*causes.values()][:MOST_CAUSES]
@@ -168,15 +168,15 @@ def _in_words(findings: Sequence[Finding], told_above: Sequence[Finding] = ()) -
     worst, *others = codes(above)
     more = f"; {' '.join(others[:MOST_CODES])}" if others else ""
     rest = f" +{len(others) - MOST_CODES}" if len(others) > MOST_CODES else ""
-    words = above[0].message.removeprefix(f"{above[0].dir}/")
+    message = above[0].message.removeprefix(f"{above[0].dir}/")
     is_said = above[0].path in {one.path for one in told_above if one.path}
-    words = MORE_OF_A_CAUSE.split(words)[0] if is_said else words
-    return f"{worst} {words}{more}{rest}"
+    message = MORE_OF_A_CAUSE.split(message)[0] if is_said else message
+    return f"{worst} {message}{more}{rest}"
 
 
 def _verdict(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> str:
     """Return how many partitions have each result, and how many log dirs are not clean."""
-    refused = {one.dir for one in findings if one.code in CAUSES}
+    refused = {finding.dir for finding in findings if finding.code in CAUSES}
     unserved = sum(
         row.result == WILL_NOT_LOAD and not (row.is_log_dir or row.where.dir in refused) for row in rows
     )
@@ -189,14 +189,14 @@ def _verdict(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> str:
         counted(results[WILL_NOT_LOAD], noun) for results, noun in nouns if results[WILL_NOT_LOAD]
     )
     bad_dirs = of_log_dirs[WARNING] + of_log_dirs[DAMAGED]
-    words = (
+    troubles = (
         f"{failing} will not load" if failing else "",
         f"{counted(bad_dirs, 'log dir')} with findings" if bad_dirs else "",
         tally({"damaged": of_partitions[DAMAGED], "with warnings": of_partitions[WARNING]}),
     )
-    clean = tally({"clean": of_partitions[CLEAN]}) if any(words) else "clean"
+    clean = tally({"clean": of_partitions[CLEAN]}) if any(troubles) else "clean"
     clean = joined((clean, f"{unserved} not loaded: their log dir goes offline" if unserved else ""))
-    return f"{read}: {joined((*words, clean))}."
+    return f"{read}: {joined((*troubles, clean))}."
 
 
 def _epoch_verdict(rows: Sequence[EpochCheckRow]) -> str:

@@ -96,7 +96,7 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
     verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
-    if missing := [one for code in view.incomplete for one in findings if one.code == code]:
+    if missing := [finding for code in view.incomplete for finding in findings if finding.code == code]:
         verdict = "\n".join(filter(None, (_incomplete(missing), verdict)))
     listed = rows
     if view.is_listed is not None and not screen.is_part:
