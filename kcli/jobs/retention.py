@@ -39,11 +39,11 @@ from kcli.kafka.storage.cleaner import (
     CleanerBounds,
     CleanerSettings,
     find_cleanable,
+    first_unstable,
 )
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import (
     LoadedSegment,
-    file_batches,
     segments_from,
     translate_offset,
 )
@@ -392,10 +392,8 @@ class HeldLog(NamedTuple):
     def _cleaner_bounds(self, point: int | None) -> CleanerBounds:
         loaded = self.loaded
         with failing_lookup():
-            first_unstable = _first_unstable(loaded)
-        return CleanerBounds(
-            point, loaded.log_start_offset, loaded.log_end_offset, self.watermark, first_unstable
-        )
+            unstable = first_unstable(loaded)
+        return CleanerBounds(point, loaded.log_start_offset, loaded.log_end_offset, self.watermark, unstable)
 
     @property
     def _cleaner_settings(self) -> CleanerSettings:
@@ -585,20 +583,3 @@ def _row(
         deletable_at=verdict.deletable_at,
         blocked_by=verdict.blocked_by,
     )
-
-
-def _first_unstable(loaded: LoadedLog) -> int | None:
-    """Return where the oldest open transaction begins: of one that begins below the log start at a batch.
-
-    As `UnifiedLog.maybeIncrementFirstUnstableOffset`: the base offset of the batch that a read from the log
-    start on finds.
-    """
-    first = min(loaded.producers.ongoing, default=None)
-    if first is None or first >= loaded.log_start_offset:
-        return first
-    for segment in segments_from(loaded.segments, loaded.log_start_offset):
-        position = translate_offset(segment, loaded.log_start_offset)
-        if position is not None:
-            with segment.log() as log:
-                return next(file_batches(log, position, segment.log_size)).base_offset
-    return loaded.log_start_offset

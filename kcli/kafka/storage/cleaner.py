@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.log_segment import file_batches, segments_from, translate_offset
 from kcli.kafka.storage.retention import LocalSegment
 
 BY_ACTIVE, BY_TRANSACTION = "active-segment", "open-transaction"
@@ -102,3 +104,20 @@ def _inactive_from(segments: Sequence[LocalSegment], offset: int) -> range:
     if offset >= segments[-1].base_offset:
         return range(0)
     return range(_floor(segments, offset), len(segments) - 1)
+
+
+def first_unstable(loaded: LoadedLog) -> int | None:
+    """Return where the oldest open transaction begins: of one that begins below the log start at a batch.
+
+    As `UnifiedLog.maybeIncrementFirstUnstableOffset`: the base offset of the batch that a read from the log
+    start on finds.
+    """
+    first = min(loaded.producers.ongoing, default=None)
+    if first is None or first >= loaded.log_start_offset:
+        return first
+    for segment in segments_from(loaded.segments, loaded.log_start_offset):
+        position = translate_offset(segment, loaded.log_start_offset)
+        if position is not None:
+            with segment.log() as log:
+                return next(file_batches(log, position, segment.log_size)).base_offset
+    return loaded.log_start_offset
