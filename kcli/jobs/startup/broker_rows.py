@@ -95,16 +95,16 @@ def release_rows(
             )
 
 
-def expand(found: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
+def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
     """Return the same with the log dirs that were named after everything in them: all of it decides.
 
     Where nothing is selected, and nothing ends or delays the process, nothing is answered.
     """
     empty = begun_empty(plans, selection)
-    is_any = any(selection.wants(one.name) for one in found.targets)
+    is_any = any(selection.wants(target.name) for target in file_set.targets)
     if selection.names and not (is_any or empty or any(plan.stops or plan.wait for plan in plans)):
-        return replace(found, targets=[])
-    return replace(found, targets=[*found.targets, *log_dir_targets(found)], begun_empty=empty)
+        return replace(file_set, targets=[])
+    return replace(file_set, targets=[*file_set.targets, *log_dir_targets(file_set)], begun_empty=empty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,9 @@ class StartReducer:
         brokers: list[tuple[StartupBrokerRow, StartPlan]] = []
         planned: set[str] = set()
         for plan in self.plans:
-            dirs = {one.path for one in plan.log_dirs}
+            dirs = {log_dir.path for log_dir in plan.log_dirs}
             planned |= dirs
-            mine = [one for one in known.partitions if one.log.log_dir in dirs]
+            mine = [partition for partition in known.partitions if partition.log.log_dir in dirs]
             broker, replicas, added = self._broker(plan, mine)
             if broker.outcome in {BROKER_STARTS, DEGRADED}:
                 brokers.append((broker, plan))
@@ -165,7 +165,7 @@ class StartReducer:
         nodes = [node for _, plan in brokers if (node := plan.quorum_node) is not None]
         voters = {id(row): _with_ballot(row, plan, nodes) for row, plan in brokers}
         rows = [voters.get(id(row), row) for row in rows]
-        alone = (one.row for one in known.partitions if one.log.log_dir not in planned)
+        alone = (partition.row for partition in known.partitions if partition.log.log_dir not in planned)
         rows += [row for row in alone if self._is_wanted(row)]
         return replace(left, rows=rows, findings=findings, partial=known)
 
@@ -178,16 +178,16 @@ class StartReducer:
         self, plan: StartPlan, partitions: Sequence[StartedPartition]
     ) -> tuple[StartupBrokerRow, list[StartupRow], list[Finding]]:
         """Return the row of a broker, those of its replicas, and what is to be said of its log dirs."""
-        log_dirs, found = plan.log_dirs, partitions
+        log_dirs, of_broker = plan.log_dirs, partitions
         if plan.config.has_no_broker:
-            partitions = [one for one in found if one.row.where.topic == CLUSTER_METADATA]
+            partitions = [each for each in of_broker if each.row.where.topic == CLUSTER_METADATA]
         if self.clean is not None:
-            log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
-        logs = of_plan(plan, (one.log for one in partitions))
+            log_dirs = tuple(log_dir._replace(clean=self.clean) for log_dir in log_dirs)
+        logs = of_plan(plan, (partition.log for partition in partitions))
         offline = offline_log_dirs(plan, logs)
-        dirs = tuple(_log_dir(one, offline.get(one.path), partitions) for one in log_dirs)
+        dirs = tuple(_log_dir(log_dir, offline.get(log_dir.path), partitions) for log_dir in log_dirs)
         stop = next(process_ends(plan, logs, offline), None)
-        rows = [_not_started(one, plan, offline) for one in found]
+        rows = [_not_started(each, plan, offline) for each in of_broker]
         if stop is None and plan.wait is None and plan.fates is not None:
             rows += [_empty_row(plan, replica, offline) for replica in plan.fates.empty]
         wait = endless_wait(plan, offline) if stop is None else None
@@ -218,7 +218,7 @@ class StartReducer:
         if cause is None and any(row.reason == OPENS_NONE for row in rows):
             cause = StartFailure("", OPENS_NONE, plan.config.path)
         says = None if cause is None or outcome == WAITS else server_log(cause) or None
-        todo = None if cause is None else remedy(cause, [one.path for one in plan.log_dirs])
+        todo = None if cause is None else remedy(cause, [log_dir.path for log_dir in plan.log_dirs])
         return StartupBrokerRow(
             broker_id=meta.node_id if meta else None,
             cluster_id=meta.cluster_id if meta else None,
@@ -235,10 +235,10 @@ class StartReducer:
             metadata_log_dir=None if metadata_log_dir is None else shown(metadata_log_dir),
             log_dirs=dirs,
             partitions=len(rows),
-            failing_partitions=sum(one.failing_partitions for one in dirs),
-            segments=sum(one.segments for one in dirs),
-            bytes_read=sum(one.bytes_read for one in dirs),
-            bytes_needed=sum(one.bytes_needed for one in dirs)
+            failing_partitions=sum(log_dir.failing_partitions for log_dir in dirs),
+            segments=sum(log_dir.segments for log_dir in dirs),
+            bytes_read=sum(log_dir.bytes_read for log_dir in dirs),
+            bytes_needed=sum(log_dir.bytes_needed for log_dir in dirs)
             + NEEDED_OF_AN_EMPTY * sum(row.outcome == CREATED_EMPTY for row in rows),
             records_lost=None if None in lost else sum(number or 0 for number in lost),
             seconds=round(max(seconds, default=0.0), 3),
@@ -250,9 +250,9 @@ def _with_ballot(row: StartupBrokerRow, plan: StartPlan, nodes: Sequence[QuorumN
     node = plan.quorum_node
     if node is None:
         return row._replace(voters=plan.config.quorum.static_voters or ())
-    found = ballot_of(node, nodes)
+    ballot = ballot_of(node, nodes)
     voters = tuple(sorted({voter.node_id for voter in node.voters}))
-    return row._replace(voters=voters, electable=None if found is None else found.is_electable)
+    return row._replace(voters=voters, electable=None if ballot is None else ballot.is_electable)
 
 
 def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartupRow:
@@ -266,7 +266,7 @@ def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, S
 
 def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, StartFailure]) -> StartupRow:
     """Return the row of a replica that begins empty, unless its log dir is offline by then."""
-    meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
+    meta = next((log_dir.meta for log_dir in plan.log_dirs if log_dir.meta is not None), None)
     where = StartedWhere(
         None, plan.node_id, meta.cluster_id if meta else None, replica.topic, replica.partition
     )
@@ -331,10 +331,10 @@ def _checkpoint_bytes(log_dir: str) -> int:
 
 def _locked(dirs: Sequence[LogDirState]) -> Iterator[Finding]:
     """Yield which log dirs another process holds."""
-    for one in dirs:
-        if one.locked_by is not None:
-            words = f"process {one.locked_by} holds .lock: it runs with this log dir"
-            yield Finding("START-011", words, shown(one.path))
+    for log_dir in dirs:
+        if log_dir.locked_by is not None:
+            words = f"process {log_dir.locked_by} holds .lock: it runs with this log dir"
+            yield Finding("START-011", words, shown(log_dir.path))
 
 
 def _started(outcome: Outcome | None) -> Started:

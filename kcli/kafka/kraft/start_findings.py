@@ -36,7 +36,7 @@ from kcli.logdir.targets import Target
 
 def stop_findings(plan: StartPlan) -> Iterator[Finding]:
     """Yield as findings what ends or delays the process, or takes a log dir offline, and a missing log."""
-    paths = [one.path for one in plan.log_dirs]
+    paths = [log_dir.path for log_dir in plan.log_dirs]
     for stop in plan.stops:
         message = f"{stop.exception}: {with_remedy(stop, paths)}"
         yield _finding("START-009", message, log_dir_of(stop.path, plan.log_dirs), stop)
@@ -83,9 +83,9 @@ def of_plan(plan: StartPlan, logs: Iterable[LogStart]) -> list[LogStart]:
     """
     dirs, is_broker = [one.path for one in plan.log_dirs], not plan.config.has_no_broker
     mine = [
-        one
-        for one in logs
-        if one.log_dir in dirs and (is_broker or os.path.basename(one.directory) == METADATA_DIRECTORY)
+        log
+        for log in logs
+        if log.log_dir in dirs and (is_broker or os.path.basename(log.directory) == METADATA_DIRECTORY)
     ]
 
     def place(one: LogStart) -> tuple[int, str, int, str]:
@@ -124,10 +124,10 @@ def why_not_started(
 def offline_log_dirs(plan: StartPlan, logs: Sequence[LogStart]) -> dict[str, StartFailure]:
     """Return why log dirs go offline: by their own files, by a log in them, as a log is made there."""
     reasons = {
-        one.path: plan.start.offline.get(one.path)
-        or next(_takes_offline(one, logs), None)
-        or plan.blocked.get(one.path)
-        for one in plan.log_dirs
+        log_dir.path: plan.start.offline.get(log_dir.path)
+        or next(_takes_offline(log_dir, logs), None)
+        or plan.blocked.get(log_dir.path)
+        for log_dir in plan.log_dirs
     }
     return {path: reason for path, reason in reasons.items() if reason is not None}
 
@@ -168,9 +168,9 @@ def process_ends(
     if plan.metadata_log_failure is not None:
         yield plan.metadata_log_failure
     yield from start.log_stops
-    for one in logs:
-        failure = one.failure
-        if failure is not None and failure.exception != KAFKA_STORAGE and start.loads(one.log_dir or ""):
+    for log in logs:
+        failure = log.failure
+        if failure is not None and failure.exception != KAFKA_STORAGE and start.loads(log.log_dir or ""):
             yield failure
     for log_dir in plan.log_dirs:
         for use in _uses_offline(plan, log_dir, logs):
@@ -190,7 +190,7 @@ def _uses_offline(plan: StartPlan, log_dir: LogDirState, logs: Iterable[LogStart
 
     It reads the first unstable offset of a log, or renames it to -stray.
     """
-    known = {os.path.basename(one.directory): one for one in logs if one.log_dir == log_dir.path}
+    known = {os.path.basename(log.directory): log for log in logs if log.log_dir == log_dir.path}
     fates = {} if plan.fates is None else plan.fates.by_path
     is_offline = is_offline_before_its_logs(log_dir)
     for name in log_dir.order if plan.start.loads(log_dir.path) else ():
@@ -207,10 +207,10 @@ def _uses_offline(plan: StartPlan, log_dir: LogDirState, logs: Iterable[LogStart
 
 def findings_of_logs(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Finding]:
     """Yield which log dirs go offline by a log, and what ends the process that is said of no log itself."""
-    for one in plan.log_dirs:
-        failed = None if one.path in plan.start.offline else next(_takes_offline(one, logs), None)
+    for log_dir in plan.log_dirs:
+        failed = None if log_dir.path in plan.start.offline else next(_takes_offline(log_dir, logs), None)
         if failed is not None:
-            yield Finding("START-010", str(failed), dir=shown(one.path))
+            yield Finding("START-010", str(failed), dir=shown(log_dir.path))
     offline = offline_log_dirs(plan, logs)
     end, wait = next(process_ends(plan, logs, offline), None), endless_wait(plan, offline)
     if end is None and wait is not None and wait is not plan.wait:
@@ -218,7 +218,7 @@ def findings_of_logs(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Find
     if end is not None and end not in {
         *plan.stops,
         plan.metadata_log_failure,
-        *(one.failure for one in logs),
+        *(log.failure for log in logs),
     }:
         message = f"{end.exception}: {with_remedy(end, [one.path for one in plan.log_dirs])}"
         yield _finding("START-009", message, log_dir_of(end.path, plan.log_dirs), end)
