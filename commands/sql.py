@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from formats.names import REMOTE_LOG_METADATA
+from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE
 from kcli.cli.option import argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.status import UsageError
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from kcli.cli.sql import Find
     from kcli.cli.summary import RunSummary
     from kcli.logdir.find import FileSet
+
+TOPICS_OF_USERS = (CLUSTER_METADATA, CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE)
+"""Topics whose records are about topics of users."""
 
 
 def sql(
@@ -71,9 +74,9 @@ def _finder(inputs: Inputs, output: Output) -> "Find":
             users = inputs.selection()
             file_set, summary = readable(find_listed(listed, users, inputs)), new_summary(output)
             selected = len(file_set.targets)
-            if users.names:  # events of these topics are in the partitions of another one
-                metadata = find_listed(listed, Selection(topics=(REMOTE_LOG_METADATA,)), inputs).targets
-                file_set.targets += [one for one in metadata if not users.wants(one.name)]
+            if users.names:  # what is known of these topics is in the partitions of others
+                others = find_listed(listed, Selection(topics=TOPICS_OF_USERS), inputs).targets
+                file_set.targets += [one for one in others if not users.wants(one.name)]
         summary.failures.extend(map(failure_of, file_set.failures))
         summary.inputs = selected + len(file_set.failures)
         if not summary.inputs:

@@ -87,7 +87,7 @@ class SqlError(Exception):
 class Source:
     """What the tables of a session read, without its connection: DuckDB keeps them, and this, alive.
 
-    `users`: the partitions that were selected; `file_set` has those of __remote_log_metadata, too.
+    `users`: the partitions that were selected; `file_set` has those of topics about topics, too.
     `note` gets each outcome of a scan, and `report` the findings about names of what is read, unless the view
     has them as rows; both from other threads. `stopped`: no more rows are needed. `failed` is what a scan or
     an option raised, of which DuckDB only passes on the text. `refused`: of each scan, `Plan.refused`.

@@ -41,7 +41,7 @@ from kcli.kafka.storage.metadata_log import LostEnd, lost_end, metadata_partitio
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
 from kcli.logdir.log_dirs import is_locked, is_running, metadata_log, version_of
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import END, TORN, DamagedRange, Stop, describe_torn
+from kcli.logdir.segment import END, TORN, ZEROS, DamagedRange, Stop, describe_torn
 from kcli.logdir.targets import Target
 from kcli.words import INT64
 
@@ -380,10 +380,12 @@ class Metadata:
         if isinstance(item, DamagedRange):
             self.lose(damaged_range_text(item), path, item.start)
         elif item.reason in TORN:
-            code = TORN_END if item.position else NOT_WHOLE  # no append that was under way where nothing is
-            self.lose(describe_torn(item), path, item.position, code)
-        elif item.reason != END:
+            is_append = item.position > 0 or (item.found or 0) <= LARGEST_BATCH
+            self.lose(describe_torn(item), path, item.position, TORN_END if is_append else NOT_WHOLE)
+        elif item.reason == ZEROS:
             self.lose(NUL_TAIL.format(item.position), path, item.position)
+        elif item.reason != END and (not self.findings or self.findings[-1].position != item.position):
+            self.lose(item.reason, path, item.position)  # no damaged range has said so
 
     def lose(self, message: str, path: str, position: int | None, code: str = NOT_WHOLE) -> None:
         """Keep that something cannot be read, or is not here."""
