@@ -87,13 +87,13 @@ def settings_in(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         name, is_set, value = word.partition("=")
         if not is_set:
-            raise UsageError(f"--config {word}: expected NAME=VALUE, such as retention.ms=86400000")
+            raise UsageError(f"setting {word}: expected NAME=VALUE, such as retention.ms=86400000")
         if name not in TOPIC_SETTINGS:
-            raise UsageError(f"--config {name}: expected one of {', '.join(TOPIC_SETTINGS)}")
+            raise UsageError(f"setting {name}: expected one of {', '.join(TOPIC_SETTINGS)}")
         if name in given:
-            raise UsageError(f"--config {name}: given twice")
+            raise UsageError(f"setting {name}: given twice")
         expected = TOPIC_SETTINGS[name].refusal(value)
         if expected:
-            raise UsageError(f"--config {word}: expected {expected}")
+            raise UsageError(f"setting {word}: expected {expected}")
         given[name] = value
     return given
