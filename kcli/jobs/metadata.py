@@ -89,7 +89,7 @@ class MetadataQuery:
         return selection.wants(PartitionDir(topic, partition or 0, NORMAL, None))
 
     def selected(self, outcome: Outcome, metadata: Iterable[Metadata]) -> Outcome:
-        """Return an outcome that tells whether a partition that is asked for is in an image."""
+        """Return an outcome that says whether a partition that is asked for is in an image."""
         topics = [topic for metadata_log in metadata for topic in metadata_log.image.topics.values()]
         is_here = any(self.wants(topic.name, number) for topic in topics for number in topic.partitions)
         return replace(outcome, partial=is_here)

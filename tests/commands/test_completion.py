@@ -114,7 +114,8 @@ def test_every_column_finding_and_page_is_offered(words):
 
 
 def test_words_have_a_meaning_where_the_shell_shows_it(candidates):
-    assert dict(candidates("ls", "--columns", "segm")) == {"segments": "segments on disk"}
+    (meaning,) = dict(candidates("ls", "--columns", "segm")).values()
+    assert meaning.startswith("segments on disk")
     assert dict(candidates("explain", "EPOCH-003"))["EPOCH-003"].startswith(
         "A start loads other leader epochs"
     )

@@ -323,8 +323,8 @@ def _facts(row: MetadataChangeRow) -> str:
     """Return what changes, in a few words."""
     names = [name for name, value in {**row.before, **row.after}.items() if value not in (row.name, [], None)]
     if row.kind in {"partition", "broker", "topic", "controller", "voter"}:
-        told = FACTS_IN_WORDS if row.before else ("leader", "replicas")
-        names = [name for name in names if name in told]
+        in_words = FACTS_IN_WORDS if row.before else ("leader", "replicas")
+        names = [name for name in names if name in in_words]
     sides = (row.before, row.after)
     gone = "" if row.change == "deleted" else " removed"
     texts = (
