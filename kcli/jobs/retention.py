@@ -7,13 +7,12 @@ stamped a batch with the time at which its tombstones go.
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import HEADER_SIZE, NO_TIMESTAMP
 from formats.magic import read_header
-from formats.names import CLUSTER_METADATA, DELETE, NORMAL
+from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import CLEANER, cleaner_point
 from kcli.jobs.common import Yield, answer, where
@@ -70,7 +69,6 @@ from kcli.rows.retention import RetentionPartitionRow, RetentionRow
 from kcli.words import ONE_YEAR, duration
 
 if TYPE_CHECKING:
-    from kcli.kafka.kraft.start_findings import ReplicaFates
     from kcli.kafka.remote.lineage import Leader
 
 INHERIT = -2
@@ -92,6 +90,7 @@ ASSUMED, UNKNOWN_TOPIC, LACKING = "START-006", "META-009", "RLMM-025"
 COPY_UNKNOWN = "copy-unknown"
 """Why it is not known whether a segment stays."""
 DIRECTORY_GOES = "its -delete directory goes file.delete.delay.ms after a start"
+NO_LOOK = "a start takes this log for stray: no look comes to it"
 NO_WATERMARK = "no file here has the high watermark: the log end is taken for it"
 CLEANING_FAILS = "the cleaner fails (LogCleaningException) and leaves this log alone until a restart: {}"
 
@@ -180,19 +179,18 @@ def configured(
 
 def _fate(partition: Partition) -> Iterator[Finding]:
     """Yield what a start makes of a directory whose topic the metadata does not know."""
+    if partition.target.log_dir is not None and partition.state == NORMAL:
+        from kcli.kafka.kraft.start_findings import fates_around
+
+        fates = fates_around(partition.target)
+        yield from fates.findings(partition.target, has_topic_id=True, has_records=True)
+
+
+def _is_taken_for_stray(partition: Partition) -> bool:
+    from kcli.kafka.kraft.start_findings import fates_around
+
     target = partition.target
-    if target.log_dir is not None and partition.state == NORMAL:
-        log_dirs = tuple(filter(None, (target.log_dir, target.metadata_dir)))
-        fates = _fates(log_dirs, tuple(map(version_of, log_dirs)))
-        yield from fates.findings(target, has_topic_id=True, has_records=True)
-
-
-@lru_cache(maxsize=4)
-def _fates(log_dirs: tuple[str, ...], _versions: object) -> "ReplicaFates":
-    from kcli.kafka.kraft.start_findings import replica_fates
-    from kcli.kafka.kraft.start_plan import plans_at_rest
-
-    return replica_fates(plans_at_rest(log_dirs))
+    return not is_running(target) and fates_around(target).of(target).outcome == STRAY
 
 
 def hold(
@@ -205,6 +203,8 @@ def hold(
     settings = Settings(now_ms=now_ms, producer_expiration_ms=expiration_ms)
     loaded = yield from start(partition, settings=settings, exact=exact)
     log = held_log(partition, loaded, config, now_ms)
+    if log.is_stray and config.is_known:
+        yield from _fate(partition)
     yield from log.assumed()
     return log
 
@@ -219,6 +219,10 @@ def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms:
     topics = () if image is None else image.topics.values()
     states = (each.partitions.get(partition.number or 0) for each in topics if each.name == topic)
     state = next(states, None)
+    broker_id = partition.directory.broker_id
+    is_stray = partition.state == STRAY
+    if image is not None and (state is None or broker_id not in {None, *state.replicas}):
+        is_stray = is_stray or _is_taken_for_stray(partition)
     is_alone = state is not None and len(state.replicas) == 1
     high_watermark = loaded.log_end_offset if is_alone else loaded.known_high_watermark
     *inactive, active = loaded.segments
@@ -226,7 +230,7 @@ def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms:
     if is_written or active.base_offset in loaded.recovered:
         loaded = loaded._replace(segments=(*inactive, without_zero_tails(active)))
     segments = local_segments(loaded, is_written=is_written)
-    return HeldLog(partition, loaded, config, segments, now_ms, high_watermark)
+    return HeldLog(partition, loaded, config, segments, now_ms, high_watermark, is_stray=is_stray)
 
 
 class HeldLog(NamedTuple):
@@ -243,6 +247,7 @@ class HeldLog(NamedTuple):
     now_ms: int
     high_watermark: int | None
     leader: "Leader | None" = None
+    is_stray: bool = False
     lacking: str | None = None
 
     def assumed(self) -> Iterator[Finding]:
@@ -330,6 +335,8 @@ class HeldLog(NamedTuple):
             bounds = DeletionBounds(self.watermark, leader.local_start, remote_end, leader.log_start_offset)
         if self.partition.state == DELETE:
             return [LocalVerdict(each, NO_RULE, None, DIRECTORY_GOES) for each in self.segments]
+        if self.is_stray:
+            return [LocalVerdict(each, NO_RULE, STRAY, NO_LOOK) for each in self.segments]
         if "compact" in self.config.policy and not self.config.has_cleaner:
             reason = f"{CLEANER_ENABLE} is false: nothing deletes of a compacted log"
             return [LocalVerdict(each, NO_RULE, CLEANER_ENABLE, reason) for each in self.segments]
@@ -381,6 +388,8 @@ class HeldLog(NamedTuple):
 
     def _failing(self, cleanable: Cleanable, ends: Sequence[Ends]) -> tuple[str, str] | None:
         """Return why no cleaning ends well, in a word and in words: no cleaner, or damage in its way."""
+        if self.is_stray:
+            return STRAY, NO_LOOK
         if not self.config.has_cleaner:
             return CLEANER_ENABLE, f"{CLEANER_ENABLE} is false: no log of the broker is cleaned"
         for segment, end in zip(self.segments, ends, strict=True):
@@ -416,6 +425,8 @@ class HeldLog(NamedTuple):
         """
         if self.lacking is not None:
             yield Finding(LACKING, self.lacking, dir=self.partition.shown)
+        if self.is_stray:
+            return
         yield from self._ahead(verdicts)
         if "compact" in self.config.policy:
             stuck = self._stuck(point, ends)

@@ -70,8 +70,8 @@ class RetentionPartitionRow(NamedTuple):
     end_offset: Annotated[int | None, "where a cleaning ends, at a segment: as in compact"] = None
     uncleanable_because: Annotated[
         str | None,
-        "active-segment, open-transaction, min.compaction.lag.ms or high-watermark; log.cleaner.enable or "
-        "cleaning-failed: nothing is cleaned",
+        "active-segment, open-transaction, min.compaction.lag.ms or high-watermark; log.cleaner.enable, "
+        "cleaning-failed or stray: nothing is cleaned",
     ] = None
     clean_bytes: Annotated[int | None, "of segments that begin below the first dirty offset"] = None
     cleanable_bytes: Annotated[int | None, "of segments that a cleaning would read"] = None

@@ -5,6 +5,7 @@ Every command that foretells a start asks here, so that all say the same.
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, parse_partition_dir
@@ -27,10 +28,10 @@ from kcli.kafka.kraft.fates import (
 from kcli.kafka.kraft.meta_properties import ENSEMBLE, NEWEST, StartFailure, Version
 from kcli.kafka.kraft.partition_start import log_end_in
 from kcli.kafka.kraft.remedies import remedy, with_remedy
-from kcli.kafka.kraft.start_plan import StartPlan
+from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import shown
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState, directory_facts, is_running
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState, directory_facts, is_running, version_of
 from kcli.logdir.targets import Target
 
 
@@ -318,6 +319,17 @@ def replica_fates(plans: Iterable[StartPlan], release: Version = NEWEST) -> Repl
         if fate is not USUAL
     }
     return ReplicaFates(by_path, frozenset(one.path for plan in decided for one in plan.log_dirs), release)
+
+
+def fates_around(target: Target) -> ReplicaFates:
+    """Return what a start makes of the directories of a target's log dir, by the metadata named with it."""
+    log_dirs = tuple(filter(None, (target.log_dir, target.metadata_dir)))
+    return _fates_at_rest(log_dirs, tuple(map(version_of, log_dirs)))
+
+
+@lru_cache(maxsize=4)
+def _fates_at_rest(log_dirs: tuple[str, ...], _versions: object) -> ReplicaFates:
+    return replica_fates(plans_at_rest(log_dirs))
 
 
 def empty_findings(plan: StartPlan) -> Iterator[Finding]:

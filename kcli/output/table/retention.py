@@ -32,7 +32,7 @@ from kcli.words import duration
 BAR = 12
 """Columns of a bar."""
 DELETE = "delete"
-FAILING = frozenset({"log.cleaner.enable", "cleaning-failed"})
+FAILING = frozenset({"log.cleaner.enable", "cleaning-failed", "stray"})
 """Why a cleaning does not come to its end, if it begins at all."""
 UNKNOWN_TOPIC, IS_STRAY, LACKING, HIGH_WATERMARK = "META-009", "START-013", "RLMM-025", "high-watermark"
 DEFAULTS_COUNT = "Topic settings are not here: Kafka's defaults count."

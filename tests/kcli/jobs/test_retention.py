@@ -6,13 +6,23 @@ from contextlib import nullcontext
 
 import pytest
 
-from kcli.jobs.retention import LATE, RetentionQuery, findings, retention
+from kcli.jobs.retention import LATE, NO_LOOK, RetentionQuery, findings, retention
 from tests.commands.answers import ask
 from tests.metadata_records import batch as metadata_batch
 from tests.metadata_records import config, put_log
 from tests.metadata_records import partition as metadata_partition
 from tests.metadata_records import topic as metadata_topic
-from tests.partitions import locked, log_dir, offset_entries, put_range, rows, segment, time_entries, unit
+from tests.partitions import (
+    locked,
+    log_dir,
+    offset_entries,
+    put_range,
+    put_topic_id,
+    rows,
+    segment,
+    time_entries,
+    unit,
+)
 from tests.stories import Story
 from tests.tiered import cluster
 from tests.transactions import DAY, NOW, sent
@@ -557,6 +567,19 @@ def test_a_log_that_a_start_takes_for_stray_is_said_to_be_one(kcli, demo):
     )
     shown = " ".join(kcli("retention", demo, "--topic", "gone", "-o", "table").stdout.split())
     assert "A start takes 1 log for stray (START-013): no look comes to such." in shown
+    assert {row["reason"] for row in document["rows"] if "reason" in row} == {NO_LOOK}
+    assert {row["action"] for row in document["rows"] if "action" in row} == {"keep"}
+
+
+@pytest.mark.parametrize(("replicas", "is_stray"), [((1, 2), True), ((7, 2), False)])
+def test_a_log_of_a_partition_that_the_broker_does_not_hold_is_stray(make, replicas, is_stray):
+    directory = put_topic_id(make(8 * DAY, 8 * DAY))
+    known(directory.parent, replicas=replicas)
+    document, _ = ask("retention", directory.parent, "--topic", "orders", "--at", NOW)
+    segments = [row for row in document["rows"] if "action" in row]
+    assert {row["action"] for row in segments} == {"keep" if is_stray else "delete"}
+    assert ({row["reason"] for row in segments} == {NO_LOOK}) == is_stray
+    assert ("START-013" in {one["code"] for one in document["findings"]}) == is_stray
 
 
 def test_a_limit_of_the_local_log_is_from_where_that_is_set(kcli):
