@@ -3,7 +3,7 @@
 import time
 from functools import partial
 
-from commands.retention import CONFIG, LOOK_TIME, settings_in
+from commands.retention import CONFIG, LOOK_TIME, settings_in, settings_of_server
 from commands.startup import METADATA_PATH
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
@@ -29,7 +29,7 @@ def compact(
 
     Example: kcli compact /var/lib/kafka/data --topic __consumer_offsets
     """
-    from kcli.cli.inputs import log_dir_of_metadata, server_properties
+    from kcli.cli.inputs import log_dir_of_metadata
     from kcli.cli.run import Command, run
     from kcli.jobs import compact as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
@@ -38,7 +38,7 @@ def compact(
     from kcli.kafka.kraft.meta_properties import NEWEST
 
     now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
-    query = RetentionQuery(now_ms, server_properties(inputs) or {}, settings_in(config or ()))
+    query = RetentionQuery(now_ms, settings_of_server(inputs), settings_in(config or ()))
     release = NEWEST if kafka_version is None else parse_release(kafka_version)
     job = partial(jobs.compact, query=query, release=release, records=records)
     expand = partial(

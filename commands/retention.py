@@ -44,7 +44,7 @@ def retention(
 
     Example: kcli retention /var/lib/kafka/data --topic orders
     """
-    from kcli.cli.inputs import log_dir_of_metadata, server_properties
+    from kcli.cli.inputs import log_dir_of_metadata
     from kcli.cli.run import Answer, Command, run
     from kcli.jobs import retention as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
@@ -56,7 +56,7 @@ def retention(
         raise UsageError(f"--remote-metadata {elsewhere.failures[0]}")
     query = jobs.RetentionQuery(
         time.time_ns() // 1_000_000 if at is None else parse_time(at),
-        server_properties(inputs) or {},
+        settings_of_server(inputs),
         settings_in(config or ()),
     )
 
@@ -77,6 +77,18 @@ def retention(
         "metadata.max.retention.bytes, metadata.max.retention.ms",
     )
     run(command, inputs, output, engine)
+
+
+def settings_of_server(inputs: Inputs) -> dict[str, str]:
+    """Return what --server-config says; UsageError for a value with which no broker starts."""
+    from kcli.cli.inputs import server_properties
+    from kcli.kafka.kraft.log_config import refused_setting
+
+    server = server_properties(inputs) or {}
+    refused = refused_setting(server)
+    if refused is not None:
+        raise UsageError(f"--server-config {inputs.server_config}: {refused}")
+    return server
 
 
 def settings_in(words: Iterable[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from commands.retention import settings_of_server
 from commands.startup import METADATA_PATH
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
@@ -157,7 +158,7 @@ def retention(
 
     Example: kcli rlmm retention /var/lib/kafka/data
     """
-    from kcli.cli.inputs import log_dir_of_metadata, server_properties
+    from kcli.cli.inputs import log_dir_of_metadata
     from kcli.cli.run import run
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.retention import RetentionQuery
@@ -179,7 +180,7 @@ def retention(
         "local.retention.bytes": local_retention_bytes,
     }
     given = {name: str(value) for name, value in limits.items() if value is not None}
-    query = RetentionQuery(now_ms, server_properties(inputs) or {}, given)
+    query = RetentionQuery(now_ms, settings_of_server(inputs), given)
     command = _command(
         "rlmm retention", partial(tiers.retention, query=query), remote_metadata, inputs
     )._replace(

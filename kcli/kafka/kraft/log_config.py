@@ -214,6 +214,18 @@ def log_config(
     return LogConfig(topic, values, sources, of_broker, is_known=is_known)
 
 
+def refused_setting(server: Mapping[str, str]) -> str | None:
+    """Return in words a setting of logs in a server.properties with which a broker does not start."""
+    for synonyms in TOPIC_SETTINGS.values():
+        for name, _ in synonyms.broker_names:
+            expected = (
+                synonyms._replace(least=-LARGEST).refusal(server[name].strip()) if name in server else None
+            )
+            if expected is not None:
+                return f"{name}={server[name]}: expected {expected}"
+    return None
+
+
 def _broker_value(synonyms: Synonyms, of_broker: Mapping[str, str]) -> str | None:
     for name, unit in synonyms.broker_names:
         if name in of_broker:

@@ -226,6 +226,16 @@ def test_a_setting_that_is_none(kcli, make, word):
     assert (done.exit_code, f"setting {word.partition('=')[0]}" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("command", ["retention", "compact"])
+@pytest.mark.parametrize(("setting", "status"), [("log.retention.ms=abc", 2), ("log.retention.hours=-2", 0)])
+def test_a_setting_with_which_no_broker_starts(kcli, make, tmp_path, command, setting, status):
+    path = tmp_path / "s.properties"
+    path.write_text(f"{setting}\nlog.cleanup.policy=compact,delete\n")
+    done = kcli(command, make(1), "--server-config", path)
+    assert done.exit_code == status, done.stderr
+    assert (f"{setting}: expected a whole number" in done.stderr) == (status == 2)
+
+
 def test_a_setting_that_is_given_twice(kcli, make):
     done = kcli("retention", make(1), "--if", "retention.ms=1", "--config", "retention.ms=2")
     assert (done.exit_code, done.stderr) == (2, "kcli: setting retention.ms: given twice\n")
