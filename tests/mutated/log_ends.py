@@ -98,8 +98,9 @@ def answers(log_dir: Path) -> dict[str, dict[str, object]]:
         done = CliRunner().invoke(app, [*words, str(log_dir), "-o", "json"])
         document: dict[str, Any] = json.loads(done.stdout)
         for row in document["rows"]:
-            is_refused = row.get("outcome") == "fails" or row.get("result") == "will-not-load"
-            end = REFUSED if is_refused else row.get(LOG_END[command])
+            end = row.get(LOG_END[command])  # a whole log that its log dir's end keeps from loading has one
+            if row.get("outcome") == "fails" or (row.get("result") == "will-not-load" and end is None):
+                end = REFUSED
             name = Path(row.get("dir", "")).name  # a broker's or a log dir's own row has none, or another
             if end is not None and name in found:
                 found[name][command] = end
