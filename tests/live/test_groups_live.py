@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 
 from tests.commands.answers import ask
+from tests.live.tools import same
 from tests.processes import free_base_port
 from tests.recordings import java_tools, wire
 from tests.recordings.brokers import LONGEST, QUIET, Cluster, answered, wait
@@ -194,12 +195,12 @@ def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
     """Compare what is in the log dir of the running broker with what it answers."""
     found = {row["group_id"]: row for row in rows(log_dir, "list")}
     types = {name: [row["group_type"], row["state"]] for name, row in found.items()}
-    assert types == others["groups"]
+    same("group: type, state", types, others["groups"])
     assert types["g-share"] == ["share", "Stable"]
     assert types["g-streams"] == ["streams", "Stable"]
     assert set(types) >= {"g-classic", "g-consumer", "g-txn-c", "g-simple", "g-kept", "g-java"}
     epochs = {name: found[name]["generation"] for name in ("g-java", *others["epochs"])}
-    assert epochs == {"g-java": others["generation"], **others["epochs"]}
+    same("group: generation or epoch", epochs, {"g-java": others["generation"], **others["epochs"]})
 
     names = sorted(set(found) - {"g-share", "g-streams"})
     offsets = rows(log_dir, "offsets")
@@ -209,7 +210,11 @@ def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
             place = row["topic"], row["partition"]
             commit = row["committed_offset"], row["committed_leader_epoch"]
             committed[row["group_id"]][place] = commit
-    assert committed == {name: offsets_of(cluster, name) for name in names}
+    same(
+        "group: its committed offsets and epochs",
+        committed,
+        {name: offsets_of(cluster, name) for name in names},
+    )
     pending = [(row["group_id"], row["partition"], row["pending_offset"]) for row in offsets]
     assert [one for one in pending if one[2] is not None] == [("g-txn-c", 0, 7), ("g-txn-c", 1, 8)]
     assert {row["position"] for row in offsets} <= {"valid", "unknown"}
@@ -220,7 +225,7 @@ def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
         for row in offsets
         if row["group_id"] == "g-share"
     ]
-    assert starts == sorted(others["starts"])
+    same("share group: partition, start offset, lag", starts, sorted(others["starts"]))
     printed = lags(cluster)
     assert len(printed) > len(names)
     found_lags = {
@@ -231,7 +236,7 @@ def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
         for row in offsets
         if row["committed_offset"] is not None
     }
-    assert {one: found_lags[one] for one in printed} == printed
+    same("commit: log end, lag", {one: found_lags[one] for one in printed}, printed)
 
     members, of_others = set(), []
     for row in rows(log_dir, "members"):
@@ -241,9 +246,9 @@ def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
             of_others.append([*who, sorted(number for _, number in places)])
         elif row["group_id"] != "g-java":
             members.add((*who, row["group_instance_id"], frozenset(places)))
-    assert sorted(of_others) == sorted(others["members"])
+    same("member of share and streams groups: assignment", sorted(of_others), sorted(others["members"]))
     described = cluster.admin.describe_consumer_groups([name for name, *_ in HELD])
-    assert members == {
+    of_live = {
         (
             *(name, member.member_id, member.client_id, member.host, member.group_instance_id),
             frozenset((one.topic, one.partition) for one in member.assignment.topic_partitions),
@@ -251,3 +256,4 @@ def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
         for name, future in described.items()
         for member in future.result(30).members
     }
+    same("member: ids, host, assignment", members, of_live)

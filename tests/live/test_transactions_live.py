@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from tests.live.tools import tools
+from tests.live.tools import same, tools
 from tests.processes import free_base_port
 from tests.recordings.brokers import Cluster, wait
 from tests.recordings.client import create, transactions
@@ -87,9 +87,9 @@ def compare_coordinator(cluster: Cluster) -> dict[str, str]:
     """Return the state of each transactional id: the same by the tool and by kcli."""
     rows = {row["transactional_id"]: row for row in asked(cluster, "txn", "list")}
     listed = {one["TransactionalId"]: one for one in tool(cluster, "list")}
-    assert {key: (str(row["producer_id"]), row["state"]) for key, row in rows.items()} == {
-        key: (one["ProducerId"], one["TransactionState"]) for key, one in listed.items()
-    }
+    by_files = {key: (str(row["producer_id"]), row["state"]) for key, row in rows.items()}
+    by_cluster = {key: (one["ProducerId"], one["TransactionState"]) for key, one in listed.items()}
+    same("transactional id: producer id, state", by_files, by_cluster)
     for key, row in rows.items():
         (described,) = tool(cluster, "describe", "--transactional-id", key)
         assert (str(row["producer_epoch"]), str(row["timeout_ms"])) == (
@@ -110,8 +110,11 @@ def compare_producers(cluster: Cluster, topic: str, broker: int) -> None:
         *("producer_id", "producer_epoch", "coordinator_epoch", "last_sequence", "last_timestamp"),
         "current_txn_start_offset",
     )
-    assert sorted([str(row[column]) for column in columns] for row in rows) == sorted(
-        list(one.values()) for one in found
+    by_files = sorted([str(row[column]) for column in columns] for row in rows)
+    same(
+        f"producers of {topic}: {len(columns)} facts of each",
+        by_files,
+        sorted(list(one.values()) for one in found),
     )
     assert rows
 
@@ -124,7 +127,8 @@ def hanging(cluster: Cluster) -> set[tuple[str, int, int]]:
         for broker in cluster.nodes
         for one in tool(cluster, "find-hanging", "--broker-id", broker, "--max-transaction-timeout", 0)
     }
-    assert {(row["topic"], row["producer_id"], row["start_offset"]) for row in rows} == found
+    by_files = {(row["topic"], row["producer_id"], row["start_offset"]) for row in rows}
+    same("hanging transaction: topic, producer id, start offset", by_files, found)
     return found
 
 

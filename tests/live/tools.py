@@ -1,8 +1,8 @@
-"""Kafka's command line tools in one JVM, which starts once for many calls."""
+"""Kafka's command line tools in one JVM, which starts once for many calls; facts of two sources."""
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,12 @@ class Tools:
         answer = json.loads(self._process.stdout.readline())
         assert answer["status"] == 0, (script, words, answer["printed"])
         return answer["printed"]
+
+
+def same(fact: str, by_files: Collection[object], by_cluster: Collection[object]) -> None:
+    """Fail where a fact by the files is not that of the live cluster; print how often it is (`pytest -s`)."""
+    assert by_files == by_cluster
+    print(f"{fact:64}{len(by_files):4} equal")
 
 
 @contextmanager
