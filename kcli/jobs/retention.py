@@ -399,10 +399,13 @@ class HeldLog(NamedTuple):
         return None
 
     def _cleaner_bounds(self, point: int | None) -> CleanerBounds:
-        loaded = self.loaded
+        loaded, watermark = self.loaded, self.watermark
+        begins, end = loaded.producers.first_above_watermark, loaded.log_end_offset
         with failing_lookup():
-            unstable = first_unstable(loaded)
-        return CleanerBounds(point, loaded.log_start_offset, loaded.log_end_offset, self.watermark, unstable)
+            unstable = first_unstable(loaded, min(loaded.producers.ongoing, default=None))
+            completed = first_unstable(loaded, begins) if watermark < end else None
+        watermark = watermark if completed is None else min(watermark, completed)
+        return CleanerBounds(point, loaded.log_start_offset, end, watermark, unstable)
 
     @property
     def _cleaner_settings(self) -> CleanerSettings:
@@ -496,7 +499,7 @@ class HeldLog(NamedTuple):
             if age > LONGEST_TRANSACTION_MS and cleanable.uncleanable_because == BY_TRANSACTION:
                 return BY_TRANSACTION, f"{place}: a transaction is open from there on, for {duration(age)}"
             if age > LONGEST_TRANSACTION_MS:
-                why = f"the high watermark is {begins}, {duration(age)} behind the newest record"
+                why = f"the high watermark is {self.watermark}, {duration(age)} behind the newest record"
                 return BY_WATERMARK, f"{place}: {why}"
         return None
 

@@ -29,7 +29,8 @@ class CleanerSettings(NamedTuple):
 class CleanerBounds(NamedTuple):
     """Offsets that bound a cleaning; `checkpoint`: of cleaner-offset-checkpoint, None without a line.
 
-    `first_unstable`: where the oldest open transaction begins, None without one.
+    `first_unstable`: where the oldest open transaction begins, None without one. `high_watermark`: or where a
+    transaction begins that was completed above it, and is not stable before it is replicated.
     """
 
     checkpoint: int | None
@@ -106,13 +107,12 @@ def _inactive_from(segments: Sequence[LocalSegment], offset: int) -> range:
     return range(_floor(segments, offset), len(segments) - 1)
 
 
-def first_unstable(loaded: LoadedLog) -> int | None:
-    """Return where the oldest open transaction begins: of one that begins below the log start at a batch.
+def first_unstable(loaded: LoadedLog, first: int | None) -> int | None:
+    """Return where a transaction is unstable from that begins at an offset, below the log start at a batch.
 
     As `UnifiedLog.maybeIncrementFirstUnstableOffset`: the base offset of the batch that a read from the log
     start on finds.
     """
-    first = min(loaded.producers.ongoing, default=None)
     if first is None or first >= loaded.log_start_offset:
         return first
     for segment in segments_from(loaded.segments, loaded.log_start_offset):

@@ -176,6 +176,7 @@ class LogLoader:
             disk=disk,
             now_ms=self.settings.now_ms,
             expiration_ms=self.settings.producer_expiration_ms,
+            high_watermark=self.given.high_watermark,
             known=set(files.known_snapshots),
         )
         return files

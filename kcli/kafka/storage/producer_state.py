@@ -103,16 +103,20 @@ class ProducerState:
     """The broker's map of producers, changed in place, with the snapshot files it knows.
 
     `disk` is what lies in the directory (offset -> snapshot), shared between states as the directory is.
+    `high_watermark`: that of the checkpoint, None where it has none.
     """
 
     disk: dict[int, Snapshot]
     now_ms: int
     expiration_ms: int
+    high_watermark: int | None = None
     known: set[int] = field(default_factory=set)
     producers: dict[int, Producer] = field(default_factory=dict)
     ongoing: dict[int, int] = field(default_factory=dict)
     first_unreplicated: int | None = None
     """Where the first transaction begins that was completed since a snapshot was loaded."""
+    first_above_watermark: int | None = None
+    """Where the first of them begins whose marker is not below the high watermark."""
     map_end: int = 0
     last_snapshot: int = 0
     bytes_replayed: int = 0
@@ -214,8 +218,13 @@ class ProducerState:
         if self.ongoing.pop(ended.first_offset, None) is None:
             message = f"a marker ends a transaction at offset {ended.first_offset} that was not started"
             raise BrokerError(ILLEGAL_ARGUMENT, path, position, message)
-        if self.first_unreplicated is None or ended.first_offset < self.first_unreplicated:
-            self.first_unreplicated = ended.first_offset
+        first = ended.first_offset
+        if self.first_unreplicated is None or first < self.first_unreplicated:
+            self.first_unreplicated = first
+        if self.high_watermark is None or ended.last_offset < self.high_watermark:
+            return
+        if self.first_above_watermark is None or first < self.first_above_watermark:
+            self.first_above_watermark = first
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int) -> None:
         """Delete snapshots outside (log start, log end]; load the newest unless the map ends there."""
@@ -237,7 +246,7 @@ class ProducerState:
     def _clear(self) -> None:
         self.producers.clear()
         self.ongoing.clear()
-        self.first_unreplicated = None
+        self.first_unreplicated = self.first_above_watermark = None
 
     def _load_newest(self, log_start_offset: int) -> None:
         while self.known:

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from formats.producer_snapshot import ProducerEntry
 from kcli.jobs.retention import LATE, NO_LOOK, RetentionQuery, findings, retention
 from tests.commands.answers import ask
 from tests.metadata_records import batch as metadata_batch
@@ -25,7 +26,7 @@ from tests.partitions import (
 )
 from tests.stories import Story
 from tests.tiered import cluster
-from tests.transactions import DAY, NOW, sent
+from tests.transactions import DAY, NOW, ended, sent, snapshot_file
 
 WEEK, HOUR = 7 * DAY, 3_600_000
 
@@ -321,6 +322,19 @@ def test_a_transaction_that_is_open_for_long_stops_the_cleaner(tmp_path, age, fo
             assert [(each.code, each.found) for each in of_check] == found
             log, _ = answer(root / "orders-0", cleanup_policy="compact")
             assert (log["first_uncleanable_offset"], log["uncleanable_because"]) == (0, "open-transaction")
+
+
+@pytest.mark.parametrize(
+    ("watermark", "first", "because"), [(15, 0, "high-watermark"), (21, 20, "active-segment")]
+)
+def test_a_transaction_that_ended_above_the_high_watermark_is_not_stable(tmp_path, watermark, first, because):
+    root = log_dir(tmp_path / "d", watermark=watermark)
+    segment(root / "orders-0", 0, sent(0, 7, count=10))
+    segment(root / "orders-0", 10, put_range(10, 9, timestamp=NOW) + ended(19, 7))
+    segment(root / "orders-0", 20, put_range(20, 10, timestamp=NOW))
+    snapshot_file(root / "orders-0" / f"{10:020}.snapshot", ProducerEntry(7, 0, 9, 9, 9, NOW, -1, 0))
+    log, _ = answer(root / "orders-0", cleanup_policy="compact")
+    assert (log["first_uncleanable_offset"], log["uncleanable_because"]) == (first, because)
 
 
 @pytest.mark.parametrize("is_alone", [True, False])
