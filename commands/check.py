@@ -4,7 +4,8 @@ import time
 from typing import TYPE_CHECKING
 
 from kcli.cli.option import option
-from kcli.cli.options import EngineOptions, Inputs, Output, ReadingOptions
+from kcli.cli.options import BROKER, EngineOptions, Inputs, Output, ReadingOptions
+from kcli.cli.parsers import parse_release
 from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from kcli.engine.contract import Reduce, Unit
     from kcli.jobs.check.incremental import IncrementalState
     from kcli.jobs.scan.scan import ScanOptions
+    from kcli.kafka.kraft.meta_properties import Version
     from kcli.logdir.find import FileSet
 
 MOST_STATE = 256 << 20
@@ -24,6 +26,9 @@ def check(
     quick: bool = option("--quick", "Of all segments but the last of each partition read headers alone."),
     since: str | None = option(
         "--since STATE", "Read only what is new since this file was written; keep it up to date."
+    ),
+    kafka_version: str | None = option(
+        "--kafka-version X.Y", "The release that would start and load, from 3.0 on; without it 4.4.", BROKER
     ),
     reading: ReadingOptions,
     inputs: Inputs,
@@ -40,6 +45,7 @@ def check(
 
     if since is not None and quick:
         raise UsageError("--since and --quick contradict each other: headers alone prove nothing for later")
+    version = None if kafka_version is None else parse_release(kafka_version)
     state = None if since is None else _state(since, records=records)
     options = ScanOptions(
         max_batch_bytes=reading.max_batch_bytes,
@@ -48,7 +54,17 @@ def check(
         rows=frozenset(),
     )
     try:
-        run_check("check", options, inputs, output, engine, records=records, quick=quick, state=state)
+        run_check(
+            "check",
+            options,
+            inputs,
+            output,
+            engine,
+            records=records,
+            quick=quick,
+            state=state,
+            version=version,
+        )
     finally:
         if state is not None and since is not None:
             replace_file("--since", since, state.dumps())
@@ -65,8 +81,12 @@ def run_check(
     quick: bool = False,
     state: "IncrementalState | None" = None,
     codes: tuple[str, ...] = (),
+    version: "Version | None" = None,
 ) -> None:
-    """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone."""
+    """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone.
+
+    `version`: the release that would start; without it the newest that the log dirs can be of.
+    """
     from kcli.cli.inputs import broker_of, server_properties
     from kcli.cli.run import Command, run
     from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
@@ -76,6 +96,7 @@ def run_check(
     from kcli.jobs.scan.scan import ScanLog, group_directories
     from kcli.jobs.startup import broker_rows
     from kcli.jobs.startup.replica_start import StartRequest, with_plans
+    from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.logdir.find import each_once
 
@@ -89,13 +110,14 @@ def run_check(
 
     def expanded(file_set: "FileSet") -> "FileSet":
         if file_set.named_log_dirs and not codes:
-            plans[:] = plans_at_rest(file_set.given_log_dirs, config, are_named=True)
+            plans[:] = plans_at_rest(file_set.given_log_dirs, config, version=version, are_named=True)
             file_set = broker_rows.expand(each_once(file_set), plans, selection)
         return expand(file_set)
 
     def job_of(file_set: "FileSet") -> CheckLog:
         metadata.extend(metadata_of(file_set))
-        request = StartRequest(known=known_settings(metadata), selection=selection)
+        known = known_settings(metadata)
+        request = StartRequest(version=version or NEWEST, known=known, selection=selection)
         return CheckLog(scan, records, quick, with_plans(request, plans), query)
 
     def reduce_of(file_set: "FileSet") -> "Reduce":

@@ -249,6 +249,14 @@ def test_the_first_lines_of_check_say_what_a_start_makes_of_the_broker(kcli, tmp
     assert "the topic id of the metadata log is fixed" in " ".join(shown.split())
 
 
+def test_check_asks_the_release_that_is_given(kcli, tmp_path: Path):
+    words = ("check", "-o", "table", "--server-config", prepare("4.4.0", "healthy", tmp_path))
+    assert kcli(*words).exit_code == 0
+    older = kcli(*words, "--kafka-version", "4.3.1")
+    assert (older.exit_code, older.stdout.splitlines()[0]) == (1, "Broker 1 would not start.")
+    assert "No MetadataVersion with feature level 33" in " ".join(older.stdout.split())
+
+
 @pytest.mark.parametrize(
     ("change", "starts", "checks"),
     [

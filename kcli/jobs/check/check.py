@@ -7,7 +7,7 @@ It is the pass of `scan` with more in it: `CheckLog` maps a log, a partition dir
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 from formats.names import (
@@ -36,7 +36,7 @@ from kcli.jobs.common import (
     source_of,
     until_whole,
 )
-from kcli.jobs.group import EVERY_GROUP, UNLOADABLE, list_groups, offsets
+from kcli.jobs.group import UNLOADABLE, GroupQuery, list_groups, offsets
 from kcli.jobs.retention import RetentionQuery
 from kcli.jobs.retention import findings as retention_findings
 from kcli.jobs.scan import log_targets
@@ -57,7 +57,7 @@ from kcli.kafka.integrity.checks.producer_files import producer_snapshots
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.offset_invariants import violations
 from kcli.kafka.kraft.log_settings import KnownSettings
-from kcli.kafka.kraft.meta_properties import StartFailure
+from kcli.kafka.kraft.meta_properties import StartFailure, Version
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, inspect, start
 from kcli.kafka.kraft.start_findings import LogStart
@@ -95,12 +95,12 @@ CHECK_ACCEPTS = log_targets.LOG_ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 NO_EPOCHS, LOST_METADATA = "EPOCH-001", "START-014"
-COORDINATOR_LOADS: dict[str, Callable[[Unit], Outcome]] = {
-    TRANSACTION_STATE: listed_transactions,
-    CONSUMER_OFFSETS: list_groups,
-    SHARE_GROUP_STATE: partial(offsets, query=EVERY_GROUP),
+COORDINATOR_LOADS: dict[str, Callable[[Unit, Version], Outcome]] = {
+    TRANSACTION_STATE: lambda unit, version: listed_transactions(unit, version=version),
+    CONSUMER_OFFSETS: lambda unit, version: list_groups(unit, query=GroupQuery(now_ms=0, version=version)),
+    SHARE_GROUP_STATE: lambda unit, version: offsets(unit, query=GroupQuery(now_ms=0, version=version)),
 }
-"""What reads the partitions of a coordinator as its load does."""
+"""What reads the partitions of a coordinator as its load does in a release."""
 
 
 class CheckedUnit(NamedTuple):
@@ -179,7 +179,8 @@ class CheckLog:
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
         load = COORDINATOR_LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
-            findings = tuple(finding for finding in load(unit).findings if is_about_load(finding))
+            loaded = load(unit, self.request.version)
+            findings = tuple(finding for finding in loaded.findings if is_about_load(finding))
         if self.query is not None:
             findings += tuple(retention_findings(unit, self.query, of_compacted=True))
         return CheckedUnit(scanned, findings, result)

@@ -509,15 +509,20 @@ def replica_target(log_dir: str, name: str, parsed: PartitionDir) -> Target:
 
 
 def plans_at_rest(
-    log_dirs: Sequence[str], config: BrokerConfig = UNKNOWN_CONFIG, *, are_named: bool = False
+    log_dirs: Sequence[str],
+    config: BrokerConfig = UNKNOWN_CONFIG,
+    *,
+    version: Version | None = None,
+    are_named: bool = False,
 ) -> list[StartPlan]:
     """Return the plans of the brokers whose log dirs these are, of the newest release that each can be of.
 
-    Folders of copies alone have none.
+    With `version` they are of that release. Folders of copies alone have none.
     """
     if config.metadata_log_dir is None and not brokers_of(log_dirs):
         return []
-    return start_plans(log_dirs, config, is_release_known=False, are_named=are_named)
+    config = config if version is None else config._replace(version=version)
+    return start_plans(log_dirs, config, is_release_known=version is not None, are_named=are_named)
 
 
 def begun_empty(plans: Iterable[StartPlan], selection: Selection) -> frozenset[str]:
