@@ -60,6 +60,11 @@ def random_settings(choose: random.Random) -> dict[str, str]:
     return {name: str(value) for name, value in settings.items()}
 
 
+def is_as_large(size: int, expected: int, is_compressed: bool) -> bool:
+    """Whether bytes are as many as the judge's; his versions of compressors pack a little otherwise."""
+    return abs(size - expected) <= (max(16, expected // 50) if is_compressed else 0)
+
+
 def compare(oracle: Oracle, unit: Unit, asked: dict[str, Any], output: tuple[Any, ...]) -> bool:
     """Compare what both say of a log; return whether there was something to clean."""
     directory = Path(unit.target.path)
@@ -79,18 +84,17 @@ def compare(oracle: Oracle, unit: Unit, asked: dict[str, Any], output: tuple[Any
     assert outcome.error is None, (output, outcome.error)
     rows = [named(row) for row in outcome.rows]
     partition = rows[-1]
-    names = set(partition) & set(said)
+    names = set(partition) & set(said) - {"bytes_written"}
     assert {name: partition[name] for name in names} == {name: said[name] for name in names}, output
-    answered = [
-        (row["segment_base_offset"], row["size_after"], row["records_after"], row["batches_after"])
-        for row in rows
-        if "sources" in row
-    ]
-    expected = [
-        (each["base_offset"], each["size"], len(each["offsets"]), each["batches"])
-        for each in said["segments"]
-    ]
+    is_compressed = any(each["compressed"] for each in said["segments"])
+    if "bytes_written" in said:
+        assert is_as_large(partition["bytes_written"], said["bytes_written"], is_compressed), output
+    after = [row for row in rows if "sources" in row]
+    answered = [(row["segment_base_offset"], row["records_after"], row["batches_after"]) for row in after]
+    expected = [(each["base_offset"], len(each["offsets"]), each["batches"]) for each in said["segments"]]
     assert answered == expected, output
+    for row, each in zip(after, said["segments"], strict=True):
+        assert is_as_large(row["size_after"], each["size"], each["compressed"]), (row, output)
     asked = {**asked, "last_clean_offset": partition["end_offset"], "high_watermark": partition["end_offset"]}
     before = oracle.ask("compact", directory=oracle.copy(directory), **asked)
     assert "keys" not in before, output
