@@ -178,7 +178,8 @@ def _verdict(logs: Sequence[_Log]) -> str:
     going = [row for row in deleted if row.rule != NO_RULE]
     held_back = sum(log.held_back for log in logs)
     whole = size(sum(log.size for log in logs))
-    what = f"{counted(len(going), 'segment')}, {size(sum(row.size for row in going))}" if going else "nothing"
+    gone = sum(row.size for row in going)
+    what = f"{counted(len(going), 'segment')}, {size(gone)}" if going else "nothing"
     waiting = f" Past their time, kept by an older one: {held_back} more." if held_back else ""
     if len(deleted) > len(going):
         leaving = sum(row.size for row in deleted if row.rule == NO_RULE)
@@ -187,7 +188,8 @@ def _verdict(logs: Sequence[_Log]) -> str:
     waiting += f" If they are copied: {unsure} more." if unsure else ""
     tried, instead = _tried(logs), ""
     if tried:
-        instead = f", instead of {size(sum(log.going_now or 0 for log in logs))} now"
+        now = sum(log.going_now or 0 for log in logs)
+        instead = ", as now" if now == gone else f", instead of {size(now)} now"
     look = f"With {tried} the next look" if tried else "The next look"
     return f"{look} deletes {what} of {whole}{instead}.{waiting}"
 
