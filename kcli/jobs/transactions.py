@@ -36,7 +36,13 @@ from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.kafka.storage.log_segment import file_batches, header, segments_from, translate_offset
+from kcli.kafka.storage.log_segment import (
+    BrokerError,
+    file_batches,
+    header,
+    segments_from,
+    translate_offset,
+)
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
@@ -212,13 +218,16 @@ def _open_rows(
 
 
 def _written_at(loaded: LoadedLog, offset: int) -> int | None:
-    """Return the first timestamp of the batch that begins at an offset; None for a batch that is gone."""
+    """Return the first timestamp of the batch that begins at an offset; None where it is gone or damaged."""
     segment = segments_from(loaded.segments, offset)[0]
-    position = translate_offset(segment, offset)
-    if position is None:
+    try:
+        position = translate_offset(segment, offset)
+        if position is None:
+            return None
+        with segment.log() as log:
+            batch = header(log, next(file_batches(log, position, segment.log_size)))
+    except BrokerError:  # kcli check reports it
         return None
-    with segment.log() as log:
-        batch = header(log, next(file_batches(log, position, segment.log_size)))
     return batch.base_timestamp if batch.base_offset == offset else None
 
 

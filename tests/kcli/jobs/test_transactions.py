@@ -6,9 +6,11 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from formats.producer_snapshot import ProducerEntry
 from kcli.jobs.transactions import DISCARDS_COMMITTED, WRITTEN_AFTER
 from tests.builders import put_records
 from tests.commands.answers import ask, codes
+from tests.messages import put_wrapper
 from tests.metadata_records import put_topic
 from tests.partitions import locked, log_dir, offset_entries, segment
 from tests.transactions import (
@@ -19,6 +21,7 @@ from tests.transactions import (
     hanging_log_dir,
     key_of,
     sent,
+    snapshot_file,
     state_log,
     value_of,
 )
@@ -278,6 +281,16 @@ def test_a_path_that_is_missing_is_one_error(root):
     segment(log_dir(root.parent / "quiet") / "quiet-0", 0, sent(0, 9, transactional=False))
     done = CliRunner().invoke(app, ["txn", "open", str(root.parent / "quiet"), "-o", "table"])
     assert done.stdout.startswith("No open transactions.")
+
+
+def test_a_wrapper_that_cannot_be_opened_hides_the_time_of_a_transaction_behind_it(root):
+    (root / ".kafka_cleanshutdown").touch()
+    batches = sent(0, 7, 3) + put_wrapper(3, b"no messages") + sent(4, 8)
+    (root / "payments-0" / f"{0:020}.log").write_bytes(batches)
+    entries = ProducerEntry(7, 3, 0, 0, 0, NOW, -1, 0), ProducerEntry(8, 0, 0, 4, 0, NOW, -1, 4)
+    snapshot_file(root / "payments-0" / f"{5:020}.snapshot", *entries)
+    rows = opened(root, status=0)
+    assert [(row["start_offset"], row["start_timestamp"]) for row in rows] == [(0, NOW), (4, None)]
 
 
 def test_damage_of_a_coordinators_log_is_a_finding_and_what_follows_is_folded(root):
