@@ -79,6 +79,8 @@ def is_gone(leader):
 
 
 STEPS = itertools.count(0, 10)
+CLAIMS: list[socket.socket] = []
+"""Names of ports that no other test process takes: between a look at a port and its broker seconds pass."""
 
 
 def free_base_port():
@@ -89,9 +91,22 @@ def free_base_port():
     first = os.getpid() * 610 % 12_000  # other processes, whose numbers may be the next ones, begin elsewhere
     for _ in range(1_200):
         base = 20_000 + (first + next(STEPS)) % 12_000
-        if all(_is_free(base + offset) for offset in (1, 2, 3, 501, 502, 503)):
+        if all(_is_free(base + offset) for offset in (1, 2, 3, 501, 502, 503)) and _claim(base):
             return base
     raise OSError("no port is free")
+
+
+def _claim(base):
+    """Take the ports from a base on for this process, for as long as it lives; return whether it has them."""
+    for port in (base + 1, base + 501):
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0kcli tests: port {port}")  # a name without a file: it goes with the process
+        except OSError:
+            claim.close()
+            return False
+        CLAIMS.append(claim)
+    return True
 
 
 def _is_free(port):
