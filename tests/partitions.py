@@ -20,6 +20,9 @@ from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
 from tests.rows import named
 
+BROKER = "process.roles=broker\ncontroller.quorum.bootstrap.servers=c:9093\n"
+"""The first lines of the server.properties of a broker."""
+
 
 def put_no_ops(first, count):
     """Return a batch of records that a metadata log may have and that change nothing."""

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from tests.partitions import BROKER
 from tests.recordings import pack
 
 pytestmark = pytest.mark.slow
@@ -77,15 +78,15 @@ def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, t
         "".join(line + "\n" for line in text.splitlines() if not line.startswith("directory.id"))
     )
     config = tmp_path / "server.properties"
-    config.write_text(f"process.roles=broker\nnode.id=1\nlog.dirs={other},{demo}\nmetadata.log.dir={demo}\n")
+    config.write_text(f"{BROKER}node.id=1\nlog.dirs={other},{demo}\nmetadata.log.dir={demo}\n")
     done = kcli(*STARTUP, "--server-config", config)
     assert (done.exit_code, broker(done)["metadata_log_dir"]) == (0, str(demo))
-    config.write_text(f"process.roles=broker\nnode.id=1\nlog.dirs={other}\nmetadata.log.dir={demo}/\n")
+    config.write_text(f"{BROKER}node.id=1\nlog.dirs={other}\nmetadata.log.dir={demo}/\n")
     assert [one["dir"] for one in broker(kcli(*STARTUP, "--server-config", config))["log_dirs"]] == [
         str(demo),
         str(other),
     ]
-    config.write_text(f"process.roles=broker\nnode.id=2\nlog.dirs={other},{demo}\n")
+    config.write_text(f"{BROKER}node.id=2\nlog.dirs={other},{demo}\n")
     done = kcli(*STARTUP, "--server-config", config)
     assert broker(done)["error_message"].endswith("node.id is 1, expected 2")
 
@@ -96,9 +97,9 @@ def test_check_says_what_the_start_says_of_the_metadata_log_dir(kcli, demo, tmp_
     shutil.rmtree(other / "__cluster_metadata-0")
     config = tmp_path / "server.properties"
     for text, expected in (
-        (f"process.roles=broker\nnode.id=1\nlog.dirs={other}\n", [("START-014", str(other))]),
+        (f"{BROKER}node.id=1\nlog.dirs={other}\n", [("START-014", str(other))]),
         (
-            f"process.roles=broker\nnode.id=1\nlog.dirs={demo}\nmetadata.log.dir={other}\n",
+            f"{BROKER}node.id=1\nlog.dirs={demo}\nmetadata.log.dir={other}\n",
             [("START-009", str(demo)), ("START-014", str(other))],
         ),
     ):
@@ -131,7 +132,7 @@ def test_the_settings_of_topics_come_from_the_metadata_log(kcli, tmp_path):
     root = tmp_path / "single" / "stopped"
     (root / "recovery-point-offset-checkpoint").unlink()
     config = tmp_path / "server.properties"
-    config.write_text(f"process.roles=broker\nnode.id=1\nlog.dirs={root}\nlog.index.size.max.bytes=65536\n")
+    config.write_text(f"{BROKER}node.id=1\nlog.dirs={root}\nlog.index.size.max.bytes=65536\n")
     words = ("startup", "--shutdown", "unclean", "--topic", "txn", "--at", "0", "-o", "json")
 
     def files(*more):
@@ -244,7 +245,7 @@ def test_a_metadata_log_without_a_topic_makes_every_log_a_stray(kcli, stopped):
 @pytest.mark.parametrize("names", [(), ("d0",), ("d0/lost+found", "d1")])
 def test_log_dirs_of_server_properties_without_anything_are_not_formatted(kcli, tmp_path, names):
     config = tmp_path / "server.properties"
-    config.write_text(f"process.roles=broker\nnode.id=1\nlog.dirs={tmp_path}/d0,{tmp_path}/d1\n")
+    config.write_text(f"{BROKER}node.id=1\nlog.dirs={tmp_path}/d0,{tmp_path}/d1\n")
     for name in names:
         (tmp_path / name).mkdir(parents=True)
     for command in ("startup", "check"):

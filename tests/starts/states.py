@@ -516,6 +516,7 @@ SETTINGS_OF: dict[str, dict[str, object]] = {
     "other node.id configured": {"node.id": 7, "controller.quorum.voters": "7@127.0.0.1:$CONTROLLER"},
     "no process.roles": {"process.roles": None},
     "no node.id": {"node.id": None},
+    "no voters": {"controller.quorum.voters": None},
     "other broker.id": {"broker.id": 2},
     "broker.id alone": {"node.id": None, "broker.id": 1},
     "broker among the voters": {"process.roles": "broker"},

@@ -19,6 +19,12 @@ ONE_ID = "You must set `node.id` to the same value as `broker.id`"
 ONE_ID_4_4 = "`node.id` and `broker.id` must be set to the same value"
 ONE_ID_REWORDED = (4, 4)
 ONE_ROLE = "contains just the 'broker'", "must not"
+BOOTSTRAP_SERVERS_KNOWN = (3, 9)
+NO_VOTERS = "If using process.roles, controller.quorum.voters must contain a parseable set of voters."
+NO_VOTERS_3_9 = (
+    "If using process.roles, either controller.quorum.bootstrap.servers must contain the set of bootstrap "
+    "controllers or controller.quorum.voters must contain a parseable set of controllers."
+)
 NODE_OF_VOTERS = (
     "requirement failed: If process.roles {} role, the node id {} {} be included in the set of voters "
     "controller.quorum.voters=Set({})"
@@ -89,6 +95,11 @@ def config_failures(config: BrokerConfig) -> Iterator[StartFailure]:
         yield StartFailure(
             CONFIG_EXCEPTION, f"node.id is {node}, and broker.id is {broker}", config.path, says
         )
+    is_dynamic = config.version >= BOOTSTRAP_SERVERS_KNOWN
+    if roles and voters is None and not (is_dynamic and config.quorum.has_bootstrap_servers):
+        needs = " and no controller.quorum.bootstrap.servers" if is_dynamic else ", which 3.8 and older need"
+        message = f"there is no controller.quorum.voters{needs}"
+        yield StartFailure(CONFIG_EXCEPTION, message, config.path, NO_VOTERS_3_9 if is_dynamic else NO_VOTERS)
     if roles and voters is not None and config.node_id is not None:
         is_controller = CONTROLLER_ROLE in roles
         if is_controller != (config.node_id in voters):

@@ -145,6 +145,10 @@ BY_MESSAGE = (
         "start a release up to 3.9, and migrate the cluster to KRaft first",
     ),
     (re.compile("no voters record in"), "set controller.quorum.voters, as when the quorum began"),
+    (
+        re.compile("there is no controller.quorum.voters"),
+        "set it as the node had it; a quorum with a voters record (KIP-853) starts with 3.9 and newer alone",
+    ),
     (re.compile("controller.quorum.voters has no node"), "add it there, with the nodes that are there"),
     (
         re.compile("controller.quorum.voters has node"),

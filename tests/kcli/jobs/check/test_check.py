@@ -9,7 +9,16 @@ import pytest
 
 from tests.builders import put_record, put_records
 from tests.kcli.jobs.starts import does_not_start, will_not_load
-from tests.partitions import epoch_lines, locked, log_dir, offset_entries, put_range, segment, time_entries
+from tests.partitions import (
+    BROKER,
+    epoch_lines,
+    locked,
+    log_dir,
+    offset_entries,
+    put_range,
+    segment,
+    time_entries,
+)
 from tests.partitions import orders as without_metadata
 
 pytestmark = pytest.mark.slow
@@ -246,7 +255,7 @@ def test_indexes_that_do_not_fit_stop_the_start(kcli, tmp_path, size, fails, sta
         segment(directory, 3, put_range(3, 5))
         index.unlink()
     config = tmp_path / "server.properties"
-    config.write_text(f"process.roles=broker\nnode.id=7\nlog.dirs={root}\nlog.index.size.max.bytes={size}\n")
+    config.write_text(f"{BROKER}node.id=7\nlog.dirs={root}\nlog.index.size.max.bytes={size}\n")
     words = ("--server-config", config)
     assert will_not_load(kcli, *words) == does_not_start(kcli, *words)
     assert will_not_load(kcli, *words) == ({str(directory)} if fails else set())

@@ -18,7 +18,7 @@ from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT
 from kcli.logdir.find import each_once, find
 from kcli.logdir.targets import ALL_PARTITIONS, Selection
 from tests.builders import put_record, put_records
-from tests.partitions import locked, log_dir, orders, put_range, segment
+from tests.partitions import BROKER, locked, log_dir, orders, put_range, segment
 from tests.rows import named
 
 LOG = put_range(0, 10)
@@ -396,9 +396,7 @@ def test_offsets_that_do_not_rise_are_a_finding_of_recovery(tmp_path, batches):
 @pytest.mark.parametrize("command", ["startup", "check"])
 def test_a_log_dir_that_is_named_twice_is_one(kcli, demo, tmp_path, command, words):
     (tmp_path / "link").symlink_to(demo)
-    (tmp_path / "server.properties").write_text(
-        f"process.roles=broker\nnode.id=1\nlog.dirs={tmp_path / 'link'}\n"
-    )
+    (tmp_path / "server.properties").write_text(f"{BROKER}node.id=1\nlog.dirs={tmp_path / 'link'}\n")
     places = {
         "D": demo,
         "D/.": f"{demo}/.",

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from tests.partitions import BROKER
 from tests.tiered import cluster
 
 pytestmark = pytest.mark.slow
@@ -118,7 +119,7 @@ def test_a_server_config_names_the_metadata_log_and_may_switch_remote_storage_of
     other = moved(broker, "t-retention-0")
     config = broker.with_name("server.properties")
     config.write_text(
-        f"node.id=1\nprocess.roles=broker\nlog.dirs={other}\nmetadata.log.dir={broker}\n"
+        f"{BROKER}node.id=1\nlog.dirs={other}\nmetadata.log.dir={broker}\n"
         f"remote.log.storage.system.enable={enabled}\n"
     )
     assert log_starts("t-retention", "--server-config", config) == answer
