@@ -53,7 +53,7 @@ def _meanings(name: str, choices: Iterable[str], context: Any) -> Meanings:
 def _formats(command: str) -> Meanings:
     from kcli.output.formats import FORMATS, TEXT
 
-    formats = [one for one in FORMATS.values() if one.on_stdout and one.of in {None, command}]
+    formats = [one for one in FORMATS.values() if one.on_stdout and one.is_for(command)]
     return [(form.name, "") for form in formats if form is not TEXT or command in WITH_TEXT]
 
 

@@ -22,7 +22,7 @@ from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.logdir.find import FileSet
 from kcli.logdir.targets import PARTITION, Target
 from kcli.output.files import IncompleteError, Text, in_batches, write_rows
-from kcli.output.formats import TEXT, format_of, is_run_directory
+from kcli.output.formats import PROMETHEUS, TEXT, format_of, is_run_directory
 from kcli.output.parts import Parts, WrittenPart, keep_parts, new_directory
 from kcli.output.run_directory import ROWS, keep_run
 from kcli.output.view import View
@@ -33,6 +33,8 @@ NO_PLACE = frozenset(
     {errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.EEXIST, errno.ELOOP}
 )
 """What is wrong with a name to write to, whoever writes."""
+IN_ONE_PROCESS = frozenset({TEXT.name, PROMETHEUS.name})
+"""Formats that no worker of Spark writes a part of, and no run's directory holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +96,15 @@ class Out:
     ) -> bool:
         """Write the rows and return True.
 
-        Write nothing and return False if the run was cut short, or if it answered no input and there is no
-        run.json to say so.
+        Write nothing and return False if the run was cut short, or if it answered no input and neither
+        run.json nor a metric says so.
         """
 
         def complete() -> tuple[list[Finding], list[Failure]]:
-            if not (summary.is_complete if self.is_run else summary.has_answers):
+            says_so = self.is_run or view.format.is_summary
+            if not (summary.is_complete if says_so else summary.has_answers):
                 raise IncompleteError
-            return summary.tail()
+            return summary.messages() if view.format.is_summary else summary.tail()
 
         try:
             with _explained(self):
@@ -121,7 +124,7 @@ class Out:
         except IncompleteError:
             return False
         if self.announces:
-            say(f"{count} {'lines' if self.format == TEXT.name else 'rows'} written to {self.word}")
+            say(f"{count} {view.format.counts} written to {self.word}")
         return True
 
     def _record(self, view: View, summary: RunSummary) -> dict[str, object]:
@@ -150,7 +153,7 @@ def out_of(word: str, options: Output, *, by_workers: bool) -> Out:
     `by_workers`: Spark's workers write the rows.
     """
     form = _format(word, options)
-    by_workers = by_workers and form != TEXT.name
+    by_workers = by_workers and form not in IN_ONE_PROCESS
     if by_workers and (options.sort is not None or options.limit is not None):
         raise UsageError(
             "--sort and --limit need all rows in one process, but with --spark the workers write --out: use "
@@ -175,13 +178,13 @@ def out_of(word: str, options: Output, *, by_workers: bool) -> Out:
 def _format(word: str, options: Output) -> str:
     output = format_of(options.format, word, is_terminal=False)
     if is_run_directory(word):
-        if "\0" in word or output is None or output.extension is None or output == TEXT:
+        if "\0" in word or output is None or output.extension is None or output.name in IN_ONE_PROCESS:
             raise UsageError(f"--out {word}: a directory has ndjson, csv or parquet, not {options.format}")
         return output.name
     if "\0" in word or output is None or (output == TEXT and options.format != TEXT.name):
         raise UsageError(
             f"--out {word}: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o "
-            "text), or a directory, NAME/"
+            "text, or in .prom, for metrics), or a directory, NAME/"
         )
     if options.format not in {None, output.name}:
         raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {options.format}")

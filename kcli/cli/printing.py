@@ -42,7 +42,8 @@ def print_rows(
     """
     write = None if text is not None and view.format is TEXT else view.format.load(view.format.writer)
     # drawings conclude from findings, wherever those are shown
-    tail = summary.tail if view.format.carries_findings else summary.messages
+    is_list = view.format.carries_findings and not view.format.is_summary
+    tail = summary.tail if is_list else summary.messages
     if write is not None and pages and not view.format.streams and sys.stdout.isatty():
         from kcli.cli.terminal import show
 

@@ -36,8 +36,10 @@ class OutputFormat(NamedTuple):
     output itself, elsewhere they go to stderr. `streams`: rows are written as they come. `on_stdout`: `-o`
     takes it. `extension` of a file that `--out` takes, None for none. `writer` and `file_writer` are names in
     modules of kcli.output: the function that writes rows to stdout, and the one that gives the writer of an
-    open file. `style`: how single rows are encoded, None where they are not. `of`: the command whose rows it
-    is for; None: any.
+    open file. `style`: how single rows are encoded, None where they are not. `of`: the commands whose rows it
+    is for; None: any. `is_summary`: it is made of all rows at once, counts findings and errors wherever those
+    are shown, and --out writes it even if no input could be answered: a number of before would look like now.
+    `counts`: what it has many of.
     """
 
     name: str
@@ -49,7 +51,13 @@ class OutputFormat(NamedTuple):
     writer: str = ""
     file_writer: str = "files.text_writer"
     style: RowStyle | None = None
-    of: str | None = None
+    of: frozenset[str] | None = None
+    is_summary: bool = False
+    counts: str = "rows"
+
+    def is_for(self, command: str) -> bool:
+        """Whether a command has it."""
+        return self.of is None or command in self.of
 
     @property
     def takes_blocks(self) -> bool:
@@ -89,14 +97,28 @@ CSV = OutputFormat(
 TSV = OutputFormat(
     "tsv", is_flat=True, writer="structured.write_tsv", style=RowStyle(tsv_cell, "\t", None, "\n")
 )
-TEXT = OutputFormat("text", extension="txt")
+TEXT = OutputFormat("text", extension="txt", counts="lines")
 """Lines that a command makes of its rows itself."""
 PARQUET = OutputFormat(
     "parquet", is_flat=True, on_stdout=False, extension="parquet", file_writer="parquet.parquet_writer"
 )
-JUNIT = OutputFormat("junit", is_flat=True, carries_findings=True, writer="verdicts.write_junit", of="check")
+JUNIT = OutputFormat(
+    "junit",
+    is_flat=True,
+    carries_findings=True,
+    writer="verdicts.write_junit",
+    of=frozenset({"check"}),
+)
 PROMETHEUS = OutputFormat(
-    "prometheus", is_flat=True, carries_findings=True, writer="verdicts.write_prometheus", of="check"
+    "prometheus",
+    carries_findings=True,
+    streams=False,
+    extension="prom",
+    writer="metrics.write_prometheus",
+    file_writer="metrics.metrics_writer",
+    of=frozenset({"check", "startup", "ls", "rlmm check", "retention", "group offsets", "txn open"}),
+    is_summary=True,
+    counts="series",
 )
 
 FORMATS = {one.name: one for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, PARQUET, JUNIT, PROMETHEUS)}

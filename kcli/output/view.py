@@ -8,7 +8,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kcli.output.formats import FORMATS, TABLE, TEXT, TSV, OutputFormat, RowStyle
+from kcli.output.formats import FORMATS, PROMETHEUS, TABLE, TEXT, TSV, OutputFormat, RowStyle
 from kcli.output.screen import Screen
 from kcli.rows import ArrowBlock, Item, TextBlock, row_types, type_name
 from kcli.rows.declare import Column, RowType, Value, values_of
@@ -242,11 +242,14 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
 def _format(command: str, output: str, *, text: bool, to_file: bool) -> OutputFormat:
     """Return the output format of a name, one that the command has."""
     possible = {
-        name: one for name, one in FORMATS.items() if (text or one is not TEXT) and one.of in {None, command}
+        name: one for name, one in FORMATS.items() if (text or one is not TEXT) and one.is_for(command)
     }
     on_stdout = [name for name, one in possible.items() if one.on_stdout]
     if output in (possible if to_file else on_stdout):
         return FORMATS[output]
+    if output == PROMETHEUS.name:
+        asked = f"--out FILE.{PROMETHEUS.extension}" if to_file else f"--output {output}"
+        raise ViewError(f"{asked}: {command} has no metrics; {', '.join(sorted(PROMETHEUS.of or ()))} have")
     from kcli.output.suggest import did_you_mean
 
     advice = did_you_mean(output, on_stdout)

@@ -154,9 +154,12 @@ class TestWords:
             (["--out", "x.csv", "-o", "text"], "--out x.csv: the file's name says csv, -o says text"),
             (
                 ["--out", "x.txt", "-o", "text"],
-                "--output text: ls prints table, wide, json, ndjson, csv, tsv",
+                "--output text: ls prints table, wide, json, ndjson, csv, tsv, prometheus",
             ),
-            (["-o", "parquet"], "--output parquet: ls prints table, wide, json, ndjson, csv, tsv"),
+            (
+                ["-o", "parquet"],
+                "--output parquet: ls prints table, wide, json, ndjson, csv, tsv, prometheus",
+            ),
             (
                 ["--out", "x.csv", "--spark", "--sort", "dir"],
                 (

@@ -144,7 +144,10 @@ def test_options_that_other_commands_have_are_passed_over(rows, config):
         ("limit = ", "{path}: not TOML: Invalid value (at end of document)"),
         (
             "output = 'jsn'",
-            "--output jsn: did you mean json or ndjson? ls prints table, wide, json, ndjson, csv, tsv",
+            (
+                "--output jsn: did you mean json or ndjson? ls prints table, wide, json, ndjson, csv, tsv, "
+                "prometheus"
+            ),
         ),
     ],
 )

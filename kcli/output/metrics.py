@@ -1,0 +1,108 @@
+"""Metrics in Prometheus' text format, for the textfile collector of the node exporter.
+
+A command has a table of `Metric`s in kcli.output.metric_families: each makes one family, kcli_COMMAND_NAME,
+of rows of one type. Every command also counts its findings and its errors, and says when it ended.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from kcli.kafka.findings.findings import Finding
+from kcli.output.metric_families import METRICS, Labels, Metric, Number
+from kcli.output.structured import Tail, TextOut
+from kcli.output.view import View
+from kcli.rows import Failure, Item
+from kcli.rows.declare import type_of, values_of
+
+_LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class Gauges:
+    """Sums up rows by the metrics of a command; nothing is kept of a row itself."""
+
+    def __init__(self, view: View) -> None:
+        self._prefix = f"kcli_{view.command.replace(' ', '_')}_"
+        self._command = view.command
+        self._series: list[tuple[Metric, dict[Labels, Number]]] = [
+            (metric, {}) for metric in METRICS[view.command] if metric.rows in view.types
+        ]
+        for metric, series in self._series:
+            if len(metric.labels) == 1:
+                series.update({(value,): 0 for value in metric.every})
+
+    def add(self, row: Item) -> None:
+        """Count a row."""
+        assert isinstance(row, tuple)
+        row_type = type_of(row)
+        values = dict(zip(row_type.names, values_of(row), strict=True))
+        for metric, series in self._series:
+            if metric.rows is not row_type:
+                continue
+            for labels, number in metric.series(row, values):
+                for value in metric.every:
+                    series.setdefault((*labels[:-1], value), 0)
+                is_first = labels not in series
+                series[labels] = number if is_first else metric.join(series[labels], number)
+
+    def lines(self, findings: Sequence[Finding], failures: Sequence[Failure]) -> Iterator[str]:
+        """Yield the text; it counts errors, so that what could not be read does not look well."""
+        for metric, series in self._series:
+            yield from self._family(metric.name, metric.help, metric.label_names, series)
+        codes = Counter((finding.code, finding.severity) for finding in findings)
+        yield from self._family(
+            "findings", "Findings by code.", ("code", "severity"), dict(sorted(codes.items()))
+        )
+        yield from self._family("errors", "Inputs that could not be read.", (), {(): len(failures)})
+        now = {(): int(time.time())}
+        yield from self._family("timestamp_seconds", f"When kcli {self._command} ended.", (), now)
+
+    def _family(
+        self, name: str, text: str, labels: Labels, series: dict[Any, Number] | dict[Any, int]
+    ) -> Iterator[str]:
+        name = self._prefix + name
+        yield f"# HELP {name} {text}\n# TYPE {name} gauge\n"
+        for values, number in series.items():
+            yield f"{name}{_labels(labels, values)} {number}\n"
+
+
+def _labels(names: Labels, values: Labels) -> str:
+    """Return labels as Prometheus reads them; nothing for none."""
+    pairs = (f'{name}="{value.translate(_LABEL_ESCAPES)}"' for name, value in zip(names, values, strict=True))
+    return "{" + ",".join(pairs) + "}" if names else ""
+
+
+def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
+    """Write the metrics of rows once all of them are there."""
+    gauges = Gauges(view)
+    for row in view.chosen(rows):
+        gauges.add(row)
+    out.writelines(gauges.lines(*tail()))
+
+
+class MetricsWriter:
+    """Writes metrics to an open file; `rows` counts lines of series."""
+
+    def __init__(self, file: BinaryIO, view: View) -> None:
+        self.rows = 0
+        self._file = file
+        self._gauges = Gauges(view)
+
+    def write(self, rows: Sequence[Item]) -> None:
+        """Count rows."""
+        for row in rows:
+            self._gauges.add(row)
+
+    def finish(self, tail: Tail) -> None:
+        """Write the file."""
+        for line in self._gauges.lines(*tail()):
+            self._file.write(line.encode("utf-8", "backslashreplace"))
+            self.rows += not line.startswith("#")
+
+
+@contextmanager
+def metrics_writer(file: BinaryIO, view: View) -> Iterator[MetricsWriter]:
+    """Give the writer of a .prom file."""
+    yield MetricsWriter(file, view)
