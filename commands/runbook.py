@@ -1,4 +1,4 @@
-"""`kcli runbook`: shell scripts for the person on call."""
+"""`kcli runbook`: shell scripts for the person on call; alerting rules and a dashboard."""
 
 import typer
 
@@ -9,25 +9,25 @@ from kcli.runbooks import runbooks
 
 
 def runbook(
-    name: str | None = argument("[NAME]", "The script to print; none: list all.", words=runbooks),
+    name: str | None = argument("[NAME]", "The runbook to print; none: list all.", words=runbooks),
 ) -> None:
     """Print a script that answers one question of an incident; without NAME list them.
 
-    They are POSIX sh and need kcli and jq. They change nothing: they print what to run.
+    They are POSIX sh and need kcli and jq. They change nothing: they print what to run. Two are none:
+    Prometheus' rules and a dashboard of Grafana, over the metrics that --out FILE.prom writes.
 
     Example: kcli runbook pre-start-gate > pre-start-gate.sh
     """
-    texts = runbooks()
+    all_of_them = runbooks()
     if name is None:
-        width = max(map(len, texts))
-        for known, text in texts.items():
-            question, statuses = (line.removeprefix("# ") for line in text.splitlines()[1:3])
-            typer.echo(hanging(f"{known:{width}}  ", question))
-            typer.echo(hanging(f"{'':{width}}  ", f"status {statuses}"))
-    elif name in texts:
-        typer.echo(texts[name], nl=False)
+        width = max(map(len, all_of_them))
+        for known, listed in all_of_them.items():
+            typer.echo(hanging(f"{known:{width}}  ", listed.question))
+            typer.echo(hanging(f"{'':{width}}  ", listed.answer))
+    elif name in all_of_them:
+        typer.echo(all_of_them[name].text, nl=False)
     else:
         from kcli.output.suggest import did_you_mean
 
-        advice = did_you_mean(name, texts).rstrip() or "kcli runbook lists them"
+        advice = did_you_mean(name, all_of_them).rstrip() or "kcli runbook lists them"
         raise UsageError(f"runbook {name}: no such runbook; {advice}")

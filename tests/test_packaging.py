@@ -143,7 +143,9 @@ def test_the_wheel_has_three_packages_and_the_one_that_spark_looks_for(built):
         "pyspark_kcli",
     }
     assert {"kcli/py.typed", "kcli/commit.txt", "kcli/manual/intro.md", "kcli/demo/demo.tar.gz"} <= set(names)
-    assert "kcli/runbooks/pre-start-gate.sh" in names
+    assert {f"kcli/runbooks/{name}" for name in ("pre-start-gate.sh", "alerts.yml", "dashboard.json")} <= {
+        *names
+    }
     needed = [
         line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra" not in line
     ]

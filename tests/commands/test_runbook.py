@@ -1,6 +1,7 @@
 """`kcli runbook`: each script is plain sh, asks what is documented, and knows good log dirs from bad ones."""
 
 import base64
+import json
 import os
 import re
 import shutil
@@ -16,8 +17,9 @@ from typer.main import get_command
 from commands.app import app
 from kcli.cli.option import every_command
 from kcli.manual import page
+from kcli.output.metric_families import METRICS
 from kcli.output.schema import document_schema
-from kcli.runbooks import runbooks
+from kcli.runbooks import DASHBOARD, RULES, SCRIPT, runbooks
 from tests import transactions
 from tests.builders import put_record, put_records
 from tests.conftest import LogDir
@@ -27,7 +29,7 @@ from tests.recordings.watch import tree
 from tests.starts.observe import prepare
 from tests.transactions import PAYMENTS, hanging_log_dir, key_of, value_of
 
-RUNBOOKS = runbooks()
+RUNBOOKS = {name: one.text for name, one in runbooks().items() if one.kind == SCRIPT}
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 CALL = re.compile(r"(?:^|\$\(|if )\s*(?:kcli|ask|keep [a-z]+) ((?:[^\\\n|)]|\\\n)*)", re.MULTILINE)
 """A command line of kcli in a script without its comments; functions that pass words on begin with "$@"."""
@@ -126,11 +128,70 @@ def test_it_runs_nothing_that_changes_files(name):
 def test_the_list_has_each_with_its_question_and_status(kcli):
     listed = kcli("runbook").stdout
 
-    for name, text in RUNBOOKS.items():
-        _, question, status, *_ = text.splitlines()
-        assert f"{name} " in listed and question[2:] in listed and f"status {status[2:]}" in listed
-        assert kcli("runbook", name).stdout == text
+    for name, one in runbooks().items():
+        assert f"{name} " in listed and one.question in listed and one.answer in listed
+        assert one.question.endswith("?") and one.answer.startswith(
+            "status 0: " if one.kind == SCRIPT else "use: "
+        )
+        assert kcli("runbook", name).stdout == one.text
         assert f"`kcli runbook {name}`" in page("runbooks")
+
+
+EACH = "errors", "findings", "timestamp_seconds"
+FAMILIES = {
+    **{
+        f"kcli_{command.replace(' ', '_')}_{name}": {"code", "severity"}
+        for command in METRICS
+        for name in EACH
+    },
+    **{
+        f"kcli_{command.replace(' ', '_')}_{metric.name}": {*metric.label_names}
+        for command, metrics in METRICS.items()
+        for metric in metrics
+    },
+}
+"""Every family, and its labels."""
+ALL_COMMANDS = "|".join(command.replace(" ", "_") for command in METRICS)
+OF_TARGETS = {"instance", "command"}
+"""Labels of the scrape, and that which rules over all commands make of the name."""
+
+
+def judge_expression(text):
+    """Judge an expression by the table of metrics; return the labels of its series."""
+    of_all = re.findall(r'\{__name__=~"kcli_\(([a-z_|]+)\)_([a-z_]+)"', text)
+    assert all((commands, name in EACH) == (ALL_COMMANDS, True) for commands, name in of_all)
+    named = re.findall(r"\b(kcli_[a-z_]+)(?:\{([^}]*)\})?", re.sub(r'"kcli_[^"]*"', "", text))
+    assert named or of_all
+    labels = set()
+    for name, matchers in named:
+        assert set(re.findall(r"([a-z_]+)(?==|!=|=~|!~)", re.sub(r'"[^"]*"', "", matchers))) <= {
+            *FAMILIES[name],
+            *OF_TARGETS,
+        }
+        labels |= FAMILIES[name]
+    return labels | OF_TARGETS
+
+
+def test_rules_ask_for_metrics_that_there_are():
+    (rules,) = (one.text for one in runbooks().values() if one.kind == RULES)
+    alerts = rules.split("- alert: ")[1:]
+    for alert in alerts:
+        labels = judge_expression(re.search("expr: (.*)", alert)[1])
+        assert set(re.findall(r"\$labels\.([a-z_]+)", alert)) <= labels
+        assert re.search("severity: (warning|critical)", alert) and "summary: " in alert
+        assert set(re.findall("kcli runbook ([a-z-]+)", alert)) <= set(RUNBOOKS)
+    assert {command.replace(" ", "_") for command in METRICS} == set(ALL_COMMANDS.split("|"))
+    assert len(alerts) > 10
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are():
+    (text,) = (one.text for one in runbooks().values() if one.kind == DASHBOARD)
+    panels = json.loads(text)["panels"]
+    for panel in panels:
+        for target in panel["targets"]:
+            labels = judge_expression(target["expr"])
+            assert set(re.findall(r"\{\{([a-z_]+)\}\}", target["legendFormat"])) <= labels
+    assert len({panel["id"] for panel in panels}) == len(panels) > 10
 
 
 KCLI = """#!/bin/sh
