@@ -61,7 +61,7 @@ class PartitionMetadata(NamedTuple):
     topic_id: str
 
 
-class LogDirs(NamedTuple):
+class ConfiguredLogDirs(NamedTuple):
     """The directories that a broker's configuration names, as written there."""
 
     log_dirs: tuple[str, ...]
@@ -146,7 +146,7 @@ def read_clean_shutdown(data: Buffer) -> int | None:
     return _json_number(content.get("brokerEpoch"), LONG_BITS)
 
 
-def log_dirs(configuration: Mapping[str, str]) -> LogDirs:
+def log_dirs(configuration: Mapping[str, str]) -> ConfiguredLogDirs:
     """Return the directories that a server.properties names, as AbstractKafkaConfig takes them.
 
     `log.dirs` wins over `log.dir`; it is cut at commas, blanks around are dropped. An empty value names none,
@@ -154,7 +154,7 @@ def log_dirs(configuration: Mapping[str, str]) -> LogDirs:
     """
     text = configuration.get(LOG_DIRS_PROPERTY, configuration.get(LOG_DIR_PROPERTY, DEFAULT_LOG_DIR))
     names = tuple(name for name in (part.strip(_TRIMMED) for part in text.split(",")) if name)
-    return LogDirs(names, configuration.get(METADATA_LOG_DIR) or (names[0] if names else ""))
+    return ConfiguredLogDirs(names, configuration.get(METADATA_LOG_DIR) or (names[0] if names else ""))
 
 
 def _pairs(data: Buffer) -> Iterator[tuple[Line, str, str]]:

@@ -4,7 +4,7 @@ import pytest
 
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.properties import (
-    LogDirs,
+    ConfiguredLogDirs,
     log_dirs,
     read_clean_shutdown,
     read_meta_properties,
@@ -136,11 +136,11 @@ def test_clean_shutdown(data, expected):
 @pytest.mark.parametrize(
     ("configuration", "expected"),
     [
-        ({}, LogDirs(("/tmp/kafka-logs",), "/tmp/kafka-logs")),
-        ({"log.dir": "/a"}, LogDirs(("/a",), "/a")),
-        ({"log.dir": "/a", "log.dirs": "/b, /c ,"}, LogDirs(("/b", "/c"), "/b")),
-        ({"log.dir": "/a", "log.dirs": " "}, LogDirs((), "")),
-        ({"log.dirs": "/b", "metadata.log.dir": "/m"}, LogDirs(("/b",), "/m")),
+        ({}, ConfiguredLogDirs(("/tmp/kafka-logs",), "/tmp/kafka-logs")),
+        ({"log.dir": "/a"}, ConfiguredLogDirs(("/a",), "/a")),
+        ({"log.dir": "/a", "log.dirs": "/b, /c ,"}, ConfiguredLogDirs(("/b", "/c"), "/b")),
+        ({"log.dir": "/a", "log.dirs": " "}, ConfiguredLogDirs((), "")),
+        ({"log.dirs": "/b", "metadata.log.dir": "/m"}, ConfiguredLogDirs(("/b",), "/m")),
     ],
 )
 def test_log_dirs(configuration, expected):
