@@ -79,7 +79,6 @@ ELSEWHERE = {
     "kcli/jobs/check/log_dirs.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/remote_events.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/incremental.py": "tests/commands/test_check.py",
-    "kcli/jobs/cluster_metadata.py": "tests/commands/test_validate.py",
     "kcli/jobs/failover.py": "tests/commands/test_failover.py",
     "kcli/jobs/identifiers.py": "tests/commands/test_identifiers.py",
     "kcli/jobs/tiered_leader.py": "tests/oracle/test_remote_log_oracle.py",

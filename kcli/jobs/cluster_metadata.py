@@ -1,8 +1,9 @@
 """What a command is given to know about the cluster: the KRaft metadata that --metadata names."""
 
+import os
 from collections.abc import Generator, Iterable
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
@@ -18,13 +19,14 @@ from kcli.kafka.kraft.metadata_loader import (
     metadata_of_log,
     metadata_of_snapshot,
     undecodable_findings,
+    versions_in,
 )
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.partition_state import PartitionState
 from kcli.kafka.storage.loaded_log import TopicConfig
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import FileSet, Note, find
-from kcli.logdir.log_dirs import directory_facts
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, version_of
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection
 
@@ -34,8 +36,18 @@ def metadata_image(path: str) -> Image:
     return _metadata_at(path).image
 
 
-@cache
 def _metadata_at(path: str) -> Metadata:
+    return _read_metadata(path, _version(path))
+
+
+def _version(path: str) -> object:
+    """Return what changes when the metadata of a path does: a file, the directory of the log, its log dir."""
+    inside = os.path.join(path, METADATA_DIRECTORY)
+    return version_of(path), versions_in(inside if os.path.isdir(inside) else path)
+
+
+@lru_cache(maxsize=4)
+def _read_metadata(path: str, _version: object) -> Metadata:
     file_set = find([path], Selection())
     if file_set.failures:
         raise file_set.failures[0]
@@ -60,7 +72,7 @@ def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[
     Nor where a topic of this name has another id there: REPL-003. Yields what cannot be decoded there.
     """
     yield from _metadata_at(path).undecodable_findings()
-    topic_id = _topic_ids(path).get(partition.topic)
+    topic_id = _topic_ids(path, _version(path)).get(partition.topic)
     if topic_id is None:
         return None
     own = topic_id_of(partition)
@@ -72,8 +84,8 @@ def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[
     return None if state is None else (topic_id, state)
 
 
-@cache
-def _topic_ids(path: str) -> dict[str | None, str]:
+@lru_cache(maxsize=4)
+def _topic_ids(path: str, _version: object) -> dict[str | None, str]:
     return {topic.name: topic_id for topic_id, topic in metadata_image(path).topics.items()}
 
 

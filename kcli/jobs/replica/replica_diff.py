@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from formats import names
@@ -26,6 +26,7 @@ from kcli.kafka.replication.fingerprints import (
 from kcli.kafka.storage.load_findings import stop_finding
 from kcli.logdir.buffers import DataFile, FileError, read_whole
 from kcli.logdir.find import FileSet
+from kcli.logdir.log_dirs import version_of
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.partitions import Where
@@ -100,12 +101,16 @@ def is_manifest(path: str) -> bool:
         return False
 
 
-@cache
 def manifest(path: str) -> dict[PartitionDir, Fingerprinted]:
     """Return the fingerprints in a file of ndjson by partition; lines of other types are left out.
 
-    FileError, with the byte, for a line that is no fingerprint.
+    FileError, with the byte, for a line that is no fingerprint. An unchanged file is read once.
     """
+    return _manifest(path, version_of(path))
+
+
+@lru_cache(maxsize=64)
+def _manifest(path: str, _version: object) -> dict[PartitionDir, Fingerprinted]:
     rows_of: dict[PartitionDir, list[FingerprintRow]] = {}
     position = 0
     for line in read_whole(path).splitlines(keepends=True):

@@ -517,7 +517,7 @@ def _cluster_metadata(target: Target) -> Metadata | None:
     path = metadata_log(target.metadata_dir, target.log_dir)
     if path is None:
         return None
-    metadata = _metadata(path, _names(path) if is_running(target) else _versions(path))
+    metadata = _metadata(path, _as_running(path) if is_running(target) else versions_in(path))
     return metadata if isinstance(metadata, Metadata) else None
 
 
@@ -537,7 +537,7 @@ def metadata_in(
     path = metadata_log(log_dir)
     if path is None:
         return None
-    versions = _names(path) if is_locked(log_dir) else _versions(path)
+    versions = _as_running(path) if is_locked(log_dir) else versions_in(path)
     metadata = _metadata(path, versions)
     if as_started is None or not isinstance(metadata, Metadata):
         return metadata
@@ -572,9 +572,23 @@ def _metadata(
         return error
 
 
-def _versions(path: str) -> tuple[object, ...]:
-    """Return what changes when the metadata log does."""
+def versions_in(path: str) -> tuple[object, ...]:
+    """Return what changes when a file in the directory of a metadata log does."""
     return tuple(version_of(os.path.join(path, name)) for name in _names(path))
+
+
+class _Runs:
+    number = 0
+
+
+def begin_run() -> None:
+    """Let what a running broker appended to its metadata log be read, where a process asks again."""
+    _Runs.number += 1
+
+
+def _as_running(path: str) -> tuple[object, ...]:
+    """Return what changes with each run, and with each segment and each snapshot of a metadata log."""
+    return (_Runs.number, *_names(path))
 
 
 def _names(path: str) -> tuple[str, ...]:
