@@ -6,9 +6,8 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from importlib.util import find_spec
 
-import kcli
+from kcli.cli.foreign import foreign_package
 
 INTERNAL = 70
 FEW_COLLECTIONS = 100_000
@@ -119,20 +118,6 @@ def _complete_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         # Paths are bytes: one that is not UTF-8 is shown escaped instead of ending the program.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-
-
-def foreign_package() -> str | None:
-    """Return the place of a `commands` or `formats` that is not ours, found without running it.
-
-    `python -m kcli` looks into the working directory first, and these are common names.
-    """
-    ours = os.path.dirname(os.path.abspath(kcli.__file__))
-    for name in ("commands", "formats"):
-        spec = find_spec(name)
-        places = list(spec.submodule_search_locations or ()) if spec is not None else []
-        if not places or os.path.dirname(os.path.abspath(places[0])) != os.path.dirname(ours):
-            return places[0] if places else str(spec.origin if spec is not None else name)
-    return None
 
 
 if __name__ == "__main__":

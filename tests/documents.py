@@ -20,12 +20,10 @@ def examples(document):
     return [(match["command"], match["output"]) for block in blocks for match in EXAMPLE.finditer(block)]
 
 
-def session():
-    """Return the Python session of the page about Spark."""
-    (found,) = re.findall(
-        r"```python\n(>>> .*?)```", (ROOT / "kcli" / "manual" / "spark.md").read_text(), re.DOTALL
-    )
-    return found
+def session(page):
+    """Return the Python session of a page of the manual."""
+    text = (ROOT / "kcli" / "manual" / f"{page}.md").read_text()
+    return "\n".join(re.findall(r"```python\n(>>> .*?)```", text, re.DOTALL))
 
 
 def printed(command, folder):

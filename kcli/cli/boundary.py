@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import typer
 
+from kcli.cli.caller import CALLER
 from kcli.cli.signals import Interrupted
 from kcli.cli.status import CommandError, ExitStatus
 from kcli.words import WordError
@@ -29,8 +30,12 @@ lost: set[str] = set()
 def say(line: str) -> None:
     """Write one line to stderr, whatever characters a path in it has.
 
-    A closed stderr is no reason to fail.
+    A closed stderr is no reason to fail. A caller in this process gets the line instead.
     """
+    caller = CALLER.get()
+    if caller is not None:
+        caller.lines.append(line)
+        return
     try:
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
@@ -54,8 +59,11 @@ def _folded(text: str) -> str:
 def boundary(*, verbose: int = 0) -> Iterator[None]:
     """Turn every exception of a command into its exit status.
 
-    Output is flushed inside, where errors can be met.
+    Output is flushed inside, where errors can be met. A caller in this process gets the exception.
     """
+    if CALLER.get() is not None:
+        yield
+        return
     try:
         yield
         sys.stdout.flush()

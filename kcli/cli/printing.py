@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from kcli.cli.boundary import say
+from kcli.cli.caller import CALLER
 from kcli.cli.inputs import size_of
 from kcli.cli.options import Output
 from kcli.cli.summary import RunSummary
@@ -92,7 +93,7 @@ def progress(units: list[Unit], output: Output, view: View) -> AbstractContextMa
     One that shows nothing unless a person watches.
     """
     rows_on_terminal = sys.stdout.isatty() and view.format.streams and output.out is None
-    if output.quiet or is_dumb() or rows_on_terminal or not sys.stderr.isatty():
+    if output.quiet or CALLER.get() is not None or is_dumb() or rows_on_terminal or not sys.stderr.isatty():
         return nullcontext(lambda _: None)
     return _progress_bar(units)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import typer
 
 from kcli.cli.boundary import TRACEBACKS_FROM, boundary, internal
+from kcli.cli.caller import CALLER
 from kcli.cli.inputs import (
     advice,
     find_listed,
@@ -259,7 +260,7 @@ def _view(name: str, answer: Answer, output: Output, out: "Out | None") -> View:
         null=output.null,
         where=output.where,
         quiet=output.quiet and out is None,
-        to_file=out is not None,
+        to_file=out is not None or CALLER.get() is not None,
         to_run=out is not None and out.is_run,
         screen=screen_of(output.color),
     )
@@ -315,6 +316,10 @@ class _Run(NamedTuple):
 
     def write(self, rows: Iterator[Item], parts: "Parts | None") -> None:
         """Write the rows, then findings and errors; ends with the exit status."""
+        caller = CALLER.get()
+        if caller is not None:
+            caller.take(self.view, rows, self.summary)
+            raise typer.Exit(self.summary.status())
         with closing(self._guarded(rows)) as guarded:
             if self.output.quiet and self.out is None:
                 for _ in guarded:

@@ -21,6 +21,7 @@ TOPICS = (
     "scan",
     "sql",
     "spark",
+    "api",
     "output",
     "findings",
     "settings",

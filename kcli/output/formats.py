@@ -99,6 +99,8 @@ TSV = OutputFormat(
 )
 TEXT = OutputFormat("text", extension="txt", counts="lines")
 """Lines that a command makes of its rows itself."""
+IN_PROCESS = OutputFormat("rows", on_stdout=False)
+"""No text: rows as they are, for a program that runs a command in its own process."""
 PARQUET = OutputFormat(
     "parquet", is_flat=True, on_stdout=False, extension="parquet", file_writer="parquet.parquet_writer"
 )
@@ -121,7 +123,10 @@ PROMETHEUS = OutputFormat(
     counts="series",
 )
 
-FORMATS = {one.name: one for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, PARQUET, JUNIT, PROMETHEUS)}
+FORMATS = {
+    one.name: one
+    for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, IN_PROCESS, PARQUET, JUNIT, PROMETHEUS)
+}
 
 
 _BY_EXTENSION = {one.extension: one for one in FORMATS.values() if one.extension is not None}

@@ -21,6 +21,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from operator import itemgetter
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
@@ -71,14 +72,20 @@ def row_type(name: str, row: type[AnyRow]) -> RowType:
 
 
 class PlainRow(tuple[Any, ...]):
-    """A row that is its values in column order; each type that `plain_row_type` declares has a subclass."""
+    """A row that is its values in column order; each type that `plain_row_type` declares has a subclass.
+
+    Like a NamedTuple it has an attribute for each column, if the column's name can be one.
+    """
 
     __slots__ = ()
 
 
 def plain_row_type(declared: RowType) -> type[PlainRow]:
     """Return a class for rows of columns that are known only now, such as those of a query."""
-    row = type(declared.name, (PlainRow,), {"__slots__": ()})
+    columns = {
+        name: property(itemgetter(place)) for place, name in enumerate(declared.names) if name[:1] != "_"
+    }
+    row = type(declared.name, (PlainRow,), {**columns, "__slots__": ()})
     _ROW_TYPES[row] = declared
     return row
 

@@ -12,7 +12,7 @@ from tests.processes import run_program
 
 @pytest.mark.spark
 def test_session_in_the_manual_prints_what_it_shows(tmp_path):
-    (tmp_path / "session.txt").write_text(session())
+    (tmp_path / "session.txt").write_text(session("spark"))
     with tarfile.open(next((ROOT / "kcli" / "demo").glob("*.tar.gz"))) as tar:
         tar.extractall(tmp_path, filter="data")
     environment = {
