@@ -8,6 +8,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections import deque
 from contextlib import closing
 from pathlib import Path
 
@@ -79,8 +80,10 @@ def is_gone(leader):
 
 
 STEPS = itertools.count(0, 10)
-CLAIMS: list[socket.socket] = []
+CLAIMS: deque[socket.socket] = deque()
 """Names of ports that no other test process takes: between a look at a port and its broker seconds pass."""
+MOST_CLAIMS = 20
+"""Two for each base port: more than have a broker at a time. Most states are never started."""
 
 
 def free_base_port():
@@ -97,7 +100,7 @@ def free_base_port():
 
 
 def _claim(base):
-    """Take the ports from a base on for this process, for as long as it lives; return whether it has them."""
+    """Take the ports from a base on for this process, for a while; return whether it has them."""
     for port in (base + 1, base + 501):
         claim = socket.socket(socket.AF_UNIX)
         try:
@@ -106,6 +109,8 @@ def _claim(base):
             claim.close()
             return False
         CLAIMS.append(claim)
+    while len(CLAIMS) > MOST_CLAIMS:
+        CLAIMS.popleft().close()
     return True
 
 
