@@ -112,6 +112,8 @@ ELSEWHERE = {
     "kcli/output/run_directory.py": "tests/commands/test_run_directory.py",
     "kcli/output/schema.py": "tests/commands/test_schema.py",
     "kcli/output/screen.py": "tests/kcli/output/table/test_fitted_table.py",
+    "kcli/output/metric_families.py": "tests/commands/test_metrics.py",
+    "kcli/output/metrics.py": "tests/commands/test_metrics.py",
     "kcli/output/verdicts.py": "tests/commands/test_check.py",
     "kcli/rows/*": "tests/kcli/rows/test_declare.py",
     "kcli/rows/truncation.py": "tests/commands/test_rescue.py",

@@ -197,9 +197,9 @@ CASES = {
     "rlmm check --stuck-after 1h node1": judge_rlmm_check,
     "rlmm check story/events": judge_rlmm_check,
     "retention kcli-demo tiered/node1": judge_retention,
-    f"retention --if cleanup.policy=compact {AT_WORDS} kcli-demo held": judge_retention,
-    f"retention {AT_WORDS} {DAMAGED} future": judge_retention,
-    "retention --if remote.storage.enable=true alone": judge_retention,
+    f"retention --if cleanup.policy=compact {AT_WORDS} kcli-demo apart/held": judge_retention,
+    f"retention {AT_WORDS} {DAMAGED} apart/future": judge_retention,
+    "retention --if remote.storage.enable=true apart/alone": judge_retention,
     "group offsets groups": judge_group_offsets,
     "group offsets --all groups kcli-demo": judge_group_offsets,
     "group offsets waits": judge_group_offsets,
@@ -217,19 +217,19 @@ def scenes(folder, tmp_path_factory):
     (made / "leftovers" / "orders-0" / f"{9:020}.log.deleted").write_bytes(b"")
     for base, time in ((0, AT + DAY), (10, AT - 9 * DAY), (20, AT - 9 * DAY)):
         log = put_range(base, 10, timestamp=time, step=0)
-        segment(log_dir(made / "future") / "orders-0", base, log, timeindex=time_entries((time, 9)))
+        segment(log_dir(made / "apart" / "future") / "orders-0", base, log, timeindex=time_entries((time, 9)))
         held = log if base else sent(0, 7, count=10, timestamp=AT - DAY)
-        segment(log_dir(made / "held") / "orders-0", base, held, timeindex=time_entries((time, 9)))
+        segment(log_dir(made / "apart" / "held") / "orders-0", base, held, timeindex=time_entries((time, 9)))
     for name in ("future", "held"):
-        (made / name / "replication-offset-checkpoint").write_text("0\n1\norders 0 30\n")
-    (made / "held" / ".kafka_cleanshutdown").unlink()
+        (made / "apart" / name / "replication-offset-checkpoint").write_text("0\n1\norders 0 30\n")
+    (made / "apart" / "held" / ".kafka_cleanshutdown").unlink()
     lost = bytearray(put_range(0, 10) + put_range(10, 10))
     lost[-1] ^= 1
     segment(log_dir(made / "apart" / "lost", clean=False) / "orders-0", 0, bytes(lost))
     orders(made / "waits", put_range(0, 20))
     coordinator(made / "waits", commit(0, "late", offset=12, epoch=9))
     shutil.copytree(cluster().node1, made / "node1")
-    shutil.copytree(cluster().node1 / "t-local-0", log_dir(made / "alone") / "t-local-0")
+    shutil.copytree(cluster().node1 / "t-local-0", log_dir(made / "apart" / "alone") / "t-local-0")
     story = Story(made / "story")
     for number in (1, 2):
         story.remote(number, [(0, 0), (1, 0)], [(0, 0)], [(0, 0)])
