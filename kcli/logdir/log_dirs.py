@@ -143,23 +143,45 @@ def metadata_log(*log_dirs: str | None) -> str | None:
 def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
     """Return, for log dirs without a metadata log, that other one which has it.
 
-    It is of the same broker; where none of its broker has one, of another broker of the cluster.
+    It is of the same broker, among them or beside; where there is none, of another broker among them.
     """
     have = [path for path in log_dirs if metadata_log(path)]
-    if not have or len(have) == len(log_dirs):
-        return {}
     owners: dict[tuple[str | None, int | None], str] = {}
     for path in have:
         facts = directory_facts(path)
         for broker in (facts.broker_id, None):
             owners.setdefault((facts.cluster_id, broker), path)
     dirs = {}
-    for path in set(log_dirs).difference(have):
+    for path in dict.fromkeys(log_dirs):
         facts = directory_facts(path)
-        place = owners.get((facts.cluster_id, facts.broker_id)) or owners.get((facts.cluster_id, None))
-        if facts.cluster_id is not None and place is not None:
+        if path in have or facts.cluster_id is None:
+            continue
+        place = (
+            owners.get((facts.cluster_id, facts.broker_id))
+            or metadata_dir_beside(path)
+            or owners.get((facts.cluster_id, None))
+        )
+        if place is not None:
             dirs[path] = place
     return dirs
+
+
+def metadata_dir_beside(log_dir: str) -> str | None:
+    """Return the log dir in the same folder that has the metadata log of a KRaft broker; None without one."""
+    facts = directory_facts(log_dir)
+    if not facts.is_kraft:
+        return None
+    parent = os.path.dirname(os.path.abspath(log_dir))
+    try:
+        names = sorted(os.listdir(parent))
+    except OSError:
+        return None
+    for path in (os.path.join(parent, name) for name in names):
+        if metadata_log(path):
+            other = directory_facts(path)
+            if (other.cluster_id, other.broker_id) == (facts.cluster_id, facts.broker_id):
+                return path
+    return None
 
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")

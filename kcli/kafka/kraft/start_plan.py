@@ -57,6 +57,7 @@ from kcli.logdir.log_dirs import (
     QUORUM_STATE,
     LogDirState,
     log_dir_state,
+    metadata_dir_beside,
 )
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
@@ -399,21 +400,9 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | 
         return None
     if any(log_dir.path == start.metadata_log_dir and log_dir.has_metadata_log for log_dir in dirs):
         return start.metadata_log_dir
-    kraft_meta = next((one.meta for one in dirs if one.meta is not None and one.meta.version), None)
-    if kraft_meta is None or start.metadata_log_dir is None:
-        return None
-    parent = os.path.dirname(os.path.abspath(dirs[0].path))
-    try:
-        names = sorted(os.listdir(parent))
-    except OSError:
-        return None
-    for name in names:
-        path = os.path.join(parent, name)
-        if os.path.isdir(os.path.join(path, METADATA_DIRECTORY)):
-            meta = log_dir_state(path).meta
-            if meta and (meta.cluster_id, meta.node_id) == (kraft_meta.cluster_id, kraft_meta.node_id):
-                return path
-    return None
+    of_kraft = (one.path for one in dirs if one.meta is not None and one.meta.version)
+    log_dir = next(of_kraft, None) if start.metadata_log_dir is not None else None
+    return None if log_dir is None else metadata_dir_beside(log_dir)
 
 
 def _directory_id(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None:
