@@ -94,9 +94,9 @@ def log_dir(root, clean=True, **offsets):
     return root
 
 
-def put_topic_id(directory):
+def put_topic_id(directory, topic_id="AAAAAAAAAAAAAAAAAAAAAQ"):
     """Write the partition.metadata that a broker of KRaft has in each partition directory."""
-    (directory / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
+    (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
     return directory
 
 

@@ -17,6 +17,7 @@ from kcli.kafka.storage.log_segment import BrokerError, file_index, segment_of_f
 from kcli.kafka.storage.retention import newest_timestamp, written_entries
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import SWAP
 from kcli.rows import Item
 from kcli.rows.partitions import DiskSumRow
 
@@ -65,9 +66,9 @@ def _sum(partition: Partition, by: str) -> Yield:
 def _with_file(row: DiskSumRow, partition: Partition, file: FileName, status: os.stat_result) -> DiskSumRow:
     disk, path = status.st_blocks * BLOCK, os.path.join(partition.path, file.name)
     row = row._replace(disk_bytes=row.disk_bytes + disk)
-    if partition.state == DELETE or file.is_inactive:
+    if partition.state == DELETE or (file.is_inactive and file.suffix != SWAP):
         return row._replace(leaving_bytes=row.leaving_bytes + disk)
-    if file.kind == LOG:
+    if file.kind == LOG and not file.suffix:
         is_last = file.base_offset == partition.segments[-1].base_offset
         oldest, newest = _times(file.base_offset or 0, path.removesuffix(".log"), is_last=is_last)
         return row._replace(
@@ -76,7 +77,7 @@ def _with_file(row: DiskSumRow, partition: Partition, file: FileName, status: os
             oldest_timestamp=min(_known(row.oldest_timestamp, oldest), default=None),
             newest_timestamp=max(_known(row.newest_timestamp, newest), default=None),
         )
-    if file.kind in INDEXES:
+    if file.kind in INDEXES and not file.suffix:
         entries_bytes = _entries_bytes(path, file.kind, status.st_size)
         return row._replace(
             index_bytes=row.index_bytes + entries_bytes,

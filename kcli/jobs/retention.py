@@ -219,10 +219,7 @@ def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms:
     topics = () if image is None else image.topics.values()
     states = (each.partitions.get(partition.number or 0) for each in topics if each.name == topic)
     state = next(states, None)
-    broker_id = partition.directory.broker_id
-    is_stray = partition.state == STRAY
-    if image is not None and (state is None or broker_id not in {None, *state.replicas}):
-        is_stray = is_stray or _is_taken_for_stray(partition)
+    is_stray = partition.state == STRAY or (image is not None and _is_taken_for_stray(partition))
     is_alone = state is not None and len(state.replicas) == 1
     high_watermark = loaded.log_end_offset if is_alone else loaded.known_high_watermark
     *inactive, active = loaded.segments
@@ -477,7 +474,8 @@ class HeldLog(NamedTuple):
         bounds, settings = self._cleaner_bounds(point), self._cleaner_settings
         cleanable = self._cleanable(bounds, settings, ends, self.now_ms)
         if cleanable.is_picked:
-            return self._failing(cleanable, ends) or self._left_alone(bounds, settings, ends)
+            past = self._left_alone(bounds, settings, ends) if self.config.is_in_force else None
+            return self._failing(cleanable, ends) or past
         end = self.loaded.log_end_offset
         free = bounds._replace(first_unstable=None, high_watermark=end), settings._replace(min_lag_ms=0)
         if not self._cleanable(*free, ends, self.now_ms).is_picked:
@@ -528,7 +526,7 @@ class HeldLog(NamedTuple):
         ratio = f"{past.ratio or 0:.0%} dirty for {duration(PATIENCE_MS)} and more, and not cleaned"
         if written is None or written < alive - PATIENCE_MS:
             return CLEANER_STOPPED, f"{ratio}: the cleaner has cleaned no log of the log dir since"
-        return FAILED, f"{ratio}, though others are: a cleaning of it failed (server.log has the exception)"
+        return FAILED, f"{ratio}, though others are: a cleaning of it failed, or it waits for its turn"
 
     def _time_at(self, offset: int) -> int:
         """Return the timestamp of the batch at an offset; that of now where it cannot be read."""
@@ -554,6 +552,7 @@ class HeldLog(NamedTuple):
             uncleanable_because=cleanable.uncleanable_because,
             clean_bytes=cleanable.clean_bytes,
             cleanable_bytes=cleanable.cleanable_bytes,
+            uncleanable_bytes=cleanable.uncleanable_bytes,
             dirty_ratio=cleanable.ratio,
             min_cleanable_dirty_ratio=config.ratio,
             will_clean=cleanable.is_picked,

@@ -62,10 +62,12 @@ class DiskSumRow(NamedTuple):
     log_bytes: Annotated[int, "bytes of its .log files"] = 0
     index_bytes: Annotated[int, "bytes of its indexes up to their last entries"] = 0
     preallocated_bytes: Annotated[int, "bytes behind these: zeros, a start cuts them"] = 0
-    other_bytes: Annotated[int, "bytes of its other files; of a log-dir its remote-log-index-cache, too"] = 0
+    other_bytes: Annotated[
+        int, "bytes of its other files, .swap too; of a log-dir its remote-log-index-cache, too"
+    ] = 0
     leaving_bytes: Annotated[
         int,
-        "on disk, of -delete directories and .deleted, .cleaned, .swap files: a running broker frees them",
+        "on disk, of -delete directories and .deleted, .cleaned files: a running broker frees them",
     ] = 0
     disk_bytes: Annotated[int, "that all of them take on disk: less where a file has holes"] = 0
     oldest_timestamp: Annotated[Timestamp | None, "smallest that a segment begins with; null for none"] = None

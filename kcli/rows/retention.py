@@ -75,6 +75,7 @@ class RetentionPartitionRow(NamedTuple):
     ] = None
     clean_bytes: Annotated[int | None, "of segments that begin below the first dirty offset"] = None
     cleanable_bytes: Annotated[int | None, "of segments that a cleaning would read"] = None
+    uncleanable_bytes: Annotated[int | None, "of those behind them, but for the active one"] = None
     dirty_ratio: Annotated[float | None, "cleanable bytes of both; null where there are none"] = None
     min_cleanable_dirty_ratio: Annotated[float | None, "above which the cleaner takes the log"] = None
     will_clean: Annotated[bool | None, "whether the cleaner takes the log next; null: not compacted"] = None

@@ -107,6 +107,11 @@ class LogConfig(NamedTuple):
     of_broker: Mapping[str, str] = {}
     is_known: bool = True
 
+    @property
+    def is_in_force(self) -> bool:
+        """Whether the broker has these settings: of a topic that is known or its own, and none is tried."""
+        return OF_OPTION not in self.sources.values() and (self.is_known or self.topic in OF_INTERNAL_TOPICS)
+
     def number(self, name: str) -> int:
         """Return a setting as a whole number; its default where the broker would refuse it."""
         try:

@@ -43,7 +43,8 @@ class CleanerBounds(NamedTuple):
 class Cleanable(NamedTuple):
     """From where to where a cleaning may go, what holds it there, and whether the cleaner takes the log.
 
-    `end`: where it does end, at the base offset of a segment.
+    `end`: where it does end, at the base offset of a segment. `uncleanable_bytes`: of the segments from there
+    to the active one.
     """
 
     first_dirty_offset: int
@@ -52,6 +53,7 @@ class Cleanable(NamedTuple):
     uncleanable_because: str
     clean_bytes: int
     cleanable_bytes: int
+    uncleanable_bytes: int
     is_picked: bool
 
     @property
@@ -90,7 +92,8 @@ def find_cleanable(
     cleanable = sum(each.size for each in segments[begin:] if each.base_offset < end)
     times = [time for number in dirty if (time := first_batch_times[number]) > 0]
     is_overdue = bool(times) and min(times) < now_ms - max(settings.max_lag_ms, 0)
-    result = Cleanable(first_dirty, uncleanable, end, because, clean, cleanable, is_picked=False)
+    left = sum(each.size for each in segments if max(end, first_dirty) <= each.base_offset < active)
+    result = Cleanable(first_dirty, uncleanable, end, because, clean, cleanable, left, is_picked=False)
     ratio = result.ratio
     is_picked = ratio is not None and (ratio > settings.min_ratio or (is_overdue and cleanable > 0))
     return result._replace(is_picked=is_picked)

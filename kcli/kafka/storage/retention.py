@@ -17,6 +17,7 @@ from kcli.words import duration
 
 BY_LOG_START, BY_SIZE, BY_TIME, NO_RULE = "log-start-offset", "retention.bytes", "retention.ms", "none"
 HIGH_WATERMARK, ACTIVE, NOT_COPIED = "high-watermark", "active", "not-copied"
+ACTIVE_AND_EMPTY = "it is the active segment, and empty"
 OLDER_STAYS, WITHIN_LIMITS = "not-reached", "within-limits"
 """Why a segment stays."""
 NO_TIME_ENTRY = "its time index is empty, the file's time counts"
@@ -188,7 +189,7 @@ def _blocker(segment: LocalSegment, bounds: DeletionBounds, *, is_last: bool) ->
     if bounds.high_watermark < upper:
         return HIGH_WATERMARK, f"the high watermark is {bounds.high_watermark}"
     if is_last and not segment.size:
-        return ACTIVE, "it is the active segment, and empty"
+        return ACTIVE, ACTIVE_AND_EMPTY
     end = bounds.remote_end
     is_below_start = not is_last and bounds.log_start >= upper
     if end is not None and not (0 < upper <= end or is_below_start):
@@ -217,7 +218,10 @@ def _kept(
 ) -> Iterator[LocalVerdict]:
     """Yield why segments stay: the oldest has a reason of its own, and keeps the others."""
     for segment in left[:1]:
-        yield LocalVerdict(segment, NO_RULE, *(blocked or _within_limits(segment, retention_ms, now_ms)))
+        own = _within_limits(segment, retention_ms, now_ms)
+        if retention_ms >= 0 and len(left) == 1 and not segment.size:
+            own = ACTIVE, ACTIVE_AND_EMPTY
+        yield LocalVerdict(segment, NO_RULE, *(blocked or own))
     for segment in left[1:]:
         is_past = 0 <= retention_ms < now_ms - segment.largest_timestamp
         is_blocked = is_past and bounds.high_watermark >= segment.end_offset

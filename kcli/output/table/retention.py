@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from rich.console import RenderableType
@@ -23,7 +24,7 @@ from kcli.output.table.columns import (
 from kcli.output.table.fitted_table import sentences
 from kcli.output.table.table_view import TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
-from kcli.output.units import counted, size
+from kcli.output.units import counted, moment, size
 from kcli.rows.compact import CompactPartitionRow
 from kcli.rows.partitions import Where
 from kcli.rows.retention import RetentionPartitionRow, RetentionRow
@@ -53,6 +54,8 @@ SETTING_FIELDS = {
 }
 """The fields that hold settings."""
 OPTION = "option"
+SHOWN_LOGS = 3
+"""Logs with a record ahead of the clock that are named."""
 MOST_LIMITS = 3
 """Values of a setting that are named."""
 
@@ -208,7 +211,7 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
     view = (RETAINED_SEGMENTS if len(logs) == 1 else _of_logs(logs, answer.screen.symbols))._replace(
         verdict=lambda _: "\n".join((*assumed, _verdict(logs))),
         above=lambda _, screen: _limits(logs, screen),
-        below=lambda *_: _future([*wholes.values()]),
+        below=lambda *_: chain(_rolls(logs), _future([*wholes.values()])),
     )
     if rows:
         findings = () if compacted else answer.findings
@@ -256,6 +259,8 @@ RETAINED_SEGMENTS = TableView(
 def _cleaner(row: RetentionPartitionRow) -> str:
     dirty = "" if row.dirty_ratio is None else f", {row.dirty_ratio:.0%} dirty"
     bound = f"{row.first_uncleanable_offset} ({row.uncleanable_because})"
+    if row.uncleanable_bytes:
+        bound += f": {size(row.uncleanable_bytes)} wait"
     if row.uncleanable_because in FAILING:
         return f"cleans nothing: {row.uncleanable_because}{dirty}"
     if not row.cleanable_bytes:  # whatever the ratio
@@ -267,11 +272,23 @@ def _cleaner(row: RetentionPartitionRow) -> str:
 
 
 def _future(rows: Sequence[RetentionPartitionRow]) -> Iterator[RenderableType]:
-    for row in rows:
-        for record in row.future_timestamps[:1]:
-            producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
-            place = f"{row.where.topic}-{row.where.partition}"
-            yield f"{place}: the record at offset {record.offset}{producer} is ahead of the clock."
+    """Yield which logs have a record ahead of the clock, those that are furthest first."""
+    first = [(row.future_timestamps[0], row) for row in rows if row.future_timestamps]
+    first.sort(key=lambda each: -each[0].timestamp)
+    for record, row in first[:SHOWN_LOGS]:
+        producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
+        place, time = f"{row.where.topic}-{row.where.partition}", moment(record.timestamp)
+        yield f"{place}: the record at offset {record.offset}{producer} is of {time} UTC, ahead of the clock."
+    if len(first) > SHOWN_LOGS:
+        yield f"And {counted(len(first) - SHOWN_LOGS, 'log')} more with records ahead of the clock: -o json."
+
+
+def _rolls(logs: Sequence[_Log]) -> Iterator[RenderableType]:
+    """Yield when the active segment of the only log rolls."""
+    row = logs[0].whole if len(logs) == 1 else None
+    if row is not None and row.rolls_at is not None:
+        rolls = f"from {moment(row.rolls_at)} UTC on, by segment.ms {duration(row.segment_ms)}"
+        yield f"Segment {logs[0].segments[-1].segment_base_offset} rolls with the first append {rolls}."
 
 
 COMPACTED_LOGS = TableView(

@@ -45,6 +45,14 @@ def test_what_waits_for_deletion_leaves_whole(directory):
     assert states["normal"]["partitions"] == 2
 
 
+def test_a_swap_file_stays_as_a_start_makes_it_part_of_the_log(directory):
+    before = sums(directory, "topic")["orders"]
+    (directory / "orders-0" / f"{0:020}.log.swap").write_bytes(BATCH)
+    after = sums(directory, "topic")["orders"]
+    assert after["leaving_bytes"] == before["leaving_bytes"]
+    assert after["other_bytes"] == before["other_bytes"] + len(BATCH)
+
+
 def test_a_log_dir_has_its_file_system(directory):
     (row,) = sums(directory, "log-dir").values()
     assert row["file_system_bytes"] > row["file_system_free_bytes"] >= 0

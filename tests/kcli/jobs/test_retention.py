@@ -9,8 +9,8 @@ import pytest
 from formats.producer_snapshot import ProducerEntry
 from kcli.jobs.retention import LATE, NO_LOOK, RetentionQuery, findings, retention
 from tests.commands.answers import ask
+from tests.metadata_records import TOPIC_ID, config, put_log
 from tests.metadata_records import batch as metadata_batch
-from tests.metadata_records import config, put_log
 from tests.metadata_records import partition as metadata_partition
 from tests.metadata_records import topic as metadata_topic
 from tests.partitions import (
@@ -24,6 +24,7 @@ from tests.partitions import (
     time_entries,
     unit,
 )
+from tests.stories import TOPIC_ID as STORY_TOPIC_ID
 from tests.stories import Story
 from tests.tiered import cluster
 from tests.transactions import DAY, NOW, ended, sent, snapshot_file
@@ -280,9 +281,11 @@ def test_timestamps_ahead_of_the_clock_count_by_what_they_keep(make):
     assert "no limit of time" in late(make(-400 * DAY), retention_ms=-1)[1]
 
 
-def compacted(make, *ages, alive=2 * DAY, cleaned=None, **given):
+def compacted(make, *ages, alive=2 * DAY, cleaned=None, high_watermark=None, options=None, **settings):
     """Return what is late of a log whose segments were written a day after NOW, the last a day later."""
-    directory = make(*ages, high_watermark=given.pop("high_watermark", None))
+    directory = make(*ages, high_watermark=high_watermark)
+    words = {name.replace("_", "."): str(value) for name, value in settings.items()}
+    known(directory.parent, *({"cleanup.policy": "compact"} | words).items(), replicas=(7, 8))
     for path in directory.glob("*.log"):
         os.utime(path, ((NOW + DAY) / 1000,) * 2)
     os.utime(directory.parent / "replication-offset-checkpoint", ((NOW + alive) / 1000,) * 2)
@@ -290,7 +293,7 @@ def compacted(make, *ages, alive=2 * DAY, cleaned=None, **given):
         path = directory.parent / "cleaner-offset-checkpoint"
         path.write_text("0\n0\n")
         os.utime(path, ((NOW + cleaned) / 1000,) * 2)
-    return late(directory, NOW + 2 * DAY, cleanup_policy="compact", **given)[0]
+    return late(directory, NOW + 2 * DAY, **options or {})[0]
 
 
 def test_a_log_that_is_due_for_long_shows_what_became_of_the_cleaner(make):
@@ -300,6 +303,7 @@ def test_a_log_that_is_due_for_long_shows_what_became_of_the_cleaner(make):
     assert compacted(make, 1, 1, alive=DAY + HOUR - 1) == []  # it may come yet
     assert compacted(make, 1, 1, high_watermark=5) == []
     assert compacted(make, 1, 1, min_cleanable_dirty_ratio=1) == []
+    assert compacted(make, 1, 1, cleanup_policy="delete", options={"cleanup_policy": "compact"}) == []
 
 
 def test_a_timestamp_ahead_of_the_clock_stops_the_cleaner_within_its_lag(make):
@@ -391,9 +395,52 @@ def test_what_a_cleaning_may_not_pass_is_said_whatever_it_cleans(kcli, make):
     (before,) = (row for row in ask(*words[:-2])[0]["rows"] if "end_offset" in row)
     assert (before["end_offset"], before["uncleanable_because"]) == (10, "open-transaction")
     shown = " ".join(kcli(*words).stdout.split())
-    assert "cleans 0..9, 100% dirty, may not pass 10 (open-transaction)" in shown
+    size = (directory / f"{10:020}.log").stat().st_size + (directory / f"{20:020}.log").stat().st_size
+    assert before["uncleanable_bytes"] == size
+    assert f"cleans 0..9, 100% dirty, may not pass 10 (open-transaction): {size} B wait" in shown
     (directory.parent / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 10\n")
-    assert "may not pass 10 (open-transaction), 0% dirty" in kcli(*words).stdout
+    shown = " ".join(kcli(*words).stdout.split())
+    assert f"may not pass 10 (open-transaction): {size} B wait, 0% dirty" in shown
+
+
+def test_the_metadata_of_the_broker_is_found_in_a_log_dir_beside(make):
+    directory = make(2 * WEEK, 2 * WEEK)
+    words = ("retention", directory.parent, "--at", NOW)
+    assert [one["code"] for one in ask(*words)[0]["findings"]] == ["META-009"]
+    other = log_dir(directory.parent.parent / "e")
+    known(other, ("cleanup.policy", "compact"))
+    put_topic_id(directory, TOPIC_ID)
+    (other / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=8\n")
+    assert ask(*words)[0]["rows"][0]["cleanup_policy"] == "delete"  # of another broker
+    (other / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=7\n")
+    document, _ = ask(*words)
+    assert (document["rows"][0]["cleanup_policy"], document["findings"]) == ("compact", [])
+
+
+def test_an_empty_active_segment_never_goes(make):
+    directory = make(2 * WEEK)
+    segment(directory, 10, b"")
+    (directory / f"{0:020}.log").unlink()
+    for later in (0, 30 * DAY):
+        _, (active,) = answer(directory, NOW + later)
+        assert (active["deletable_at"], active["action"]) == (None, "keep")
+        assert active["reason"] == "it is the active segment, and empty"
+
+
+def test_logs_with_a_record_ahead_of_the_clock_are_named_up_to_three(kcli, make):
+    for number in range(5):
+        make(-HOUR * (number + 1), topic=f"t{number}")
+    shown = kcli("retention", make(1).parent, "--at", NOW, "-o", "table").stdout
+    lines = [line for line in shown.splitlines() if "ahead of the clock" in line and line[0] != " "]
+    assert [line[:4] for line in lines] == ["t4-0", "t3-0", "t2-0", "And "]
+    assert lines[3].startswith("And 2 logs more")
+
+
+def test_when_the_active_segment_rolls_is_on_the_screen(kcli, make):
+    shown = " ".join(kcli("retention", make(2 * DAY, DAY), "--at", NOW, "-o", "table").stdout.split())
+    assert (
+        "Segment 10 rolls with the first append from 2027-01-21 08:00:00 UTC on, by segment.ms 7 d." in shown
+    )
 
 
 def test_the_bar_of_a_log_shows_what_goes_waits_and_stays(kcli, make, monkeypatch):
@@ -405,9 +452,14 @@ def test_the_bar_of_a_log_shows_what_goes_waits_and_stays(kcli, make, monkeypatc
     assert "░░░███▒▒▒▄▄▄" in line
 
 
-def known(folder, *settings, replicas=(7,), topic="orders"):
-    """Write a metadata log that knows a topic with settings; return the log dir."""
-    values = [metadata_topic(topic), metadata_partition(replicas=replicas, leader=replicas[0])]
+def known(folder, *settings, replicas=(7,), topic="orders", topic_id=TOPIC_ID):
+    """Write a metadata log that knows a topic with settings, and its id into the logs; return the log dir."""
+    for directory in folder.glob(f"{topic}-*"):
+        put_topic_id(directory, topic_id)
+    values = [
+        metadata_topic(topic, topic_id),
+        metadata_partition(topic_id=topic_id, replicas=replicas, leader=replicas[0]),
+    ]
     values += [config(2, topic, name, value) for name, value in settings]
     return put_log(folder, metadata_batch(0, *values))
 
@@ -563,7 +615,7 @@ def test_retention_and_rlmm_retention_have_one_answer(tmp_path, settings, has_wa
         (log_dir_ / "replication-offset-checkpoint").unlink()
     if settings is not None:
         more = [("retention.ms", "5000"), ("local.retention.ms", "4000"), *settings]
-        known(log_dir_, *more, topic="t", replicas=(1, 2))
+        known(log_dir_, *more, topic="t", replicas=(1, 2), topic_id=STORY_TOPIC_ID)
     path = tmp_path / "s.properties"
     path.write_text("".join(f"{name}={value}\n" for name, value in server.items()))
     words = ["--at", 7000, *(("--server-config", path, log_dir_) if server else (log_dir_,))]

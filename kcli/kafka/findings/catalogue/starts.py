@@ -63,8 +63,8 @@ STARTS: dict[str, Rule] = {
     ),
     "DIR-012": Rule(
         "warning",
-        "The log cleaner of a log dir stopped: compacted logs are dirty enough since an hour and more, "
-        "and their checkpoint was not written since.",
+        "The log cleaner cleaned no log of a log dir for an hour and more, though some are dirty enough: it "
+        "stopped, or a log of another log dir, which is dirtier, takes that long.",
         "It goes on without it: compacted topics, such as __consumer_offsets, grow until the disk is full.",
         "Look for the cleaner in server.log (log-cleaner.log): log.cleaner.enable, or a thread that died "
         "with an exception. A restart begins anew; kcli compact says what a cleaning frees.",
