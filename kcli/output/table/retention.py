@@ -159,7 +159,7 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
             + (f" of {counted(count, 'log')}" if len(values) > 1 else "")
             for (value, source, is_local), count in values.most_common(MOST_LIMITS)
         ]
-        more = [f"{len(values) - MOST_LIMITS} more"] if len(values) > MOST_LIMITS else []
+        more = [counted(len(values) - MOST_LIMITS, "other value")] if len(values) > MOST_LIMITS else []
         lines += [f"{name} {', '.join((*limits, *more))}."] if limits else []
     if lines:
         yield sentences(screen, " ".join(lines))
@@ -344,7 +344,9 @@ CLEANED_RECORDS = TableView(
 )
 _CLEANED_LOGS = TableView(
     columns=(
-        ShownColumn("CLEANS", lambda row: (row.first_dirty_offset, row.end_offset), RANGE),
+        ShownColumn(
+            "CLEANS", lambda row: (row.first_dirty_offset, row.end_offset) if row.passes else None, RANGE
+        ),
         ShownColumn("FREES", lambda row: max(row.bytes_read - row.bytes_written, 0), SIZE),
         ShownColumn("OF", "bytes_read", SIZE, rank=1),
         ShownColumn("KEYS", "keys", COUNT, rank=2),
