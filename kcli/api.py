@@ -60,14 +60,14 @@ class InputError(Error):
     status: ClassVar[ExitStatus] = ExitStatus.NOTHING_ANSWERED
 
     def __init__(
-        self, message: str, errors: "Iterable[Failure]" = (), findings: "Iterable[FoundFinding]" = ()
+        self, message: str, errors: "Iterable[Failure]" = (), findings: "Iterable[ReportedFinding]" = ()
     ) -> None:
         super().__init__(message)
         self.errors = [*errors]
         self.findings = [*findings]
 
 
-class FoundFinding(NamedTuple):
+class ReportedFinding(NamedTuple):
     """A finding with the keys that it has in JSON; `severity` is info, warning or error."""
 
     code: str
@@ -81,7 +81,7 @@ class FoundFinding(NamedTuple):
     found: str | int | None
 
 
-Finding = FoundFinding
+Finding = ReportedFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Result:
 
     command: str
     rows: "list[Any]"
-    findings: list[FoundFinding]
+    findings: list[ReportedFinding]
     errors: "list[Failure]"
     notes: list[str]
     exit_status: int
@@ -188,7 +188,7 @@ class LogDirs:
                 yield PartitionLog(places.get(row.where.dir, row.where.dir), row, self.metadata)
         _raise_errors(result.errors)
 
-    def check(self, **options: object) -> Iterator[FoundFinding]:
+    def check(self, **options: object) -> Iterator[ReportedFinding]:
         """Yield what `kcli check` finds; InputError after the last one if some paths cannot be read."""
         result = self.run("check", **options)
         yield from result.findings
@@ -451,7 +451,7 @@ def _answer(result: Result) -> Any:
     return rows[0]
 
 
-def _raise_errors(errors: "Iterable[Failure]", findings: Iterable[FoundFinding] = ()) -> None:
+def _raise_errors(errors: "Iterable[Failure]", findings: Iterable[ReportedFinding] = ()) -> None:
     """Raise InputError with the first in words, if there are any."""
     failures, problems = [*errors], [*findings]
     places = [(one.path, one.message) for one in failures] + [
@@ -463,8 +463,8 @@ def _raise_errors(errors: "Iterable[Failure]", findings: Iterable[FoundFinding] 
         raise InputError(f"{messages[0]}{more}", failures, problems)
 
 
-def _found(finding: Any) -> FoundFinding:
+def _found(finding: Any) -> ReportedFinding:
     from kcli.output.values import finding_values
 
     values: Any = finding_values(finding)
-    return FoundFinding(**values)
+    return ReportedFinding(**values)
