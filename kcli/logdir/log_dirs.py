@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -151,14 +151,14 @@ def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
         facts = directory_facts(path)
         for broker in (facts.broker_id, None):
             owners.setdefault((facts.cluster_id, broker), path)
-    dirs = {}
+    dirs, list_folder = {}, cache(_with_metadata_log)
     for path in dict.fromkeys(log_dirs):
         facts = directory_facts(path)
         if path in have or facts.cluster_id is None:
             continue
         place = (
             owners.get((facts.cluster_id, facts.broker_id))
-            or metadata_dir_beside(path)
+            or metadata_dir_beside(path, list_folder)
             or owners.get((facts.cluster_id, None))
         )
         if place is not None:
@@ -166,22 +166,30 @@ def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
     return dirs
 
 
-def metadata_dir_beside(log_dir: str) -> str | None:
-    """Return the log dir in the same folder that has the metadata log of a KRaft broker; None without one."""
+def metadata_dir_beside(
+    log_dir: str, list_folder: Callable[[str], Sequence[str]] | None = None
+) -> str | None:
+    """Return the log dir in the same folder that has the metadata log of a KRaft broker; None without one.
+
+    `list_folder`: what gives the log dirs of a folder that have one.
+    """
     facts = directory_facts(log_dir)
     if not facts.is_kraft:
         return None
-    parent = os.path.dirname(os.path.abspath(log_dir))
-    try:
-        names = sorted(os.listdir(parent))
-    except OSError:
-        return None
-    for path in (os.path.join(parent, name) for name in names):
-        if metadata_log(path):
-            other = directory_facts(path)
-            if (other.cluster_id, other.broker_id) == (facts.cluster_id, facts.broker_id):
-                return path
+    owner = facts.cluster_id, facts.broker_id
+    for path in (list_folder or _with_metadata_log)(os.path.dirname(os.path.abspath(log_dir))):
+        other = directory_facts(path)
+        if (other.cluster_id, other.broker_id) == owner:
+            return path
     return None
+
+
+def _with_metadata_log(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [path for name in names if metadata_log(path := os.path.join(folder, name))]
 
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")

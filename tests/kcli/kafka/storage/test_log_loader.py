@@ -79,11 +79,14 @@ def test_the_metadata_of_another_cluster_says_nothing(broker):
 
 def test_without_metadata_a_log_is_taken_as_not_tiered_and_a_finding_says_so(broker):
     other = moved(broker, "t-retention-0")
+    assert log_starts("t-retention", other) == ({48}, "remote", set())  # it is found beside
+    shutil.rmtree(broker / "__cluster_metadata-0")
     assert log_starts("t-retention", other) == ({342}, "below log start", {"START-006"})
 
 
 def test_without_metadata_a_log_dir_with_an_index_cache_has_tiered_logs(broker):
     other = moved(broker, "t-retention-0")
+    shutil.rmtree(broker / "__cluster_metadata-0")
     (other / "remote-log-index-cache").mkdir()
     assert log_starts("t-retention", other) == ({48}, "remote", set())
 
