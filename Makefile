@@ -64,11 +64,12 @@ oracle: $(READY)
 	$(PYTEST) -m 'oracle and not spark' $(addprefix --ignore=,$(LIVE) $(STARTS)) --durations=5
 
 live: $(READY)
-	$(PYTEST) -m oracle $(LIVE) --durations=5
+	@# a busy machine loses requests; a difference from Kafka comes twice
+	$(PYTEST) -m oracle $(LIVE) -p rerunfailures --reruns 1 --durations=5
 
 starts: $(READY)
 	@# a start mostly waits
-	$(PYTEST) -n 2 -m oracle $(STARTS) --durations=5
+	$(PYTEST) -n 2 -m oracle $(STARTS) -p rerunfailures --reruns 1 --durations=5
 
 spark: $(READY)
 	$(PYTEST) -m spark --durations=5

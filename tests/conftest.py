@@ -137,3 +137,10 @@ def kcli():
         return CliRunner().invoke(app, [str(word) for word in words], prog_name="kcli", **more)
 
     return run
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print the failures that a second run did not show again: nothing is hidden."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"failed once: {report.nodeid}")
+        terminalreporter.line(report.longreprtext)
