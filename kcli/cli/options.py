@@ -75,12 +75,12 @@ class Output(NamedTuple):
 
     format: str | None = _output(
         "-o --output FORMAT",
-        "table (the default on a terminal), tsv (the default elsewhere), wide, json, ndjson, csv; "
+        "table (the default on a terminal), tsv (elsewhere), wide, json, ndjson, csv, html, markdown; "
         "text of dump, rlmm dump and epoch show; junit of check; prometheus of those with metrics.",
     )
     out: str | None = _output(
         "--out FILE",
-        "Write rows to this .parquet, .csv or .ndjson, metrics to .prom, the run to NAME/.",
+        "Write rows to .parquet, .csv, .ndjson, .html, .md, metrics to .prom, the run to NAME/.",
     )
     label: list[str] | None = _output("--label K=V", "Label for run.json of --out NAME/; repeatable.")
     columns: list[str] | None = _output("--columns A,B", "Only these columns, in this order.")

@@ -22,7 +22,7 @@ from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.logdir.find import FileSet
 from kcli.logdir.targets import PARTITION, Target
 from kcli.output.files import IncompleteError, Text, in_batches, write_rows
-from kcli.output.formats import PROMETHEUS, TEXT, format_of, is_run_directory
+from kcli.output.formats import HTML, MARKDOWN, PROMETHEUS, TEXT, format_of, is_run_directory
 from kcli.output.parts import Parts, WrittenPart, keep_parts, new_directory
 from kcli.output.run_directory import ROWS, keep_run
 from kcli.output.view import View
@@ -33,7 +33,7 @@ NO_PLACE = frozenset(
     {errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.EEXIST, errno.ELOOP}
 )
 """What is wrong with a name to write to, whoever writes."""
-IN_ONE_PROCESS = frozenset({TEXT.name, PROMETHEUS.name})
+IN_ONE_PROCESS = frozenset({TEXT.name, PROMETHEUS.name, HTML.name, MARKDOWN.name})
 """Formats that no worker of Spark writes a part of, and no run's directory holds."""
 
 
@@ -104,7 +104,8 @@ class Out:
             says_so = self.is_run or view.format.is_summary
             if not (summary.is_complete if says_so else summary.has_answers):
                 raise IncompleteError
-            return summary.messages() if view.format.is_summary else summary.tail()
+            is_drawn = view.format.is_summary or view.format.is_view
+            return summary.messages() if is_drawn else summary.tail()
 
         try:
             with _explained(self):
@@ -183,8 +184,8 @@ def _format(word: str, options: Output) -> str:
         return output.name
     if "\0" in word or output is None or (output == TEXT and options.format != TEXT.name):
         raise UsageError(
-            f"--out {word}: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o "
-            "text, or in .prom, for metrics), or a directory, NAME/"
+            f"--out {word}: expected a file that ends in .parquet, .csv, .ndjson, .html or .md (or in .txt, "
+            "with -o text, or in .prom, for metrics), or a directory, NAME/"
         )
     if options.format not in {None, output.name}:
         raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {options.format}")

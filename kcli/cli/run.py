@@ -263,6 +263,7 @@ def _view(name: str, answer: Answer, output: Output, out: "Out | None") -> View:
         to_file=out is not None or CALLER.get() is not None,
         to_run=out is not None and out.is_run,
         screen=screen_of(output.color),
+        lists_findings=output.findings == INLINE,
     )
     try:
         return make_view(name, answer, options)

@@ -112,6 +112,8 @@ def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Te
     `path` is as it was before.
     """
     with new_file(path) as file:
+        if view.format.is_view:
+            return int(view.format.load(view.format.writer)(rows, view, _Utf8(file), tail))
         if text is not None:
             count = 0
 
@@ -161,7 +163,7 @@ def in_batches(rows: Iterable[Item]) -> Iterator[list[Item]]:
     size = 0
     for row in rows:
         batch.append(row)
-        size += _size_of(row)
+        size += bytes_of(row)
         if len(batch) >= ROWS_A_BATCH or size >= BYTES_A_BATCH:
             yield batch
             batch, size = [], 0
@@ -169,7 +171,7 @@ def in_batches(rows: Iterable[Item]) -> Iterator[list[Item]]:
         yield batch
 
 
-def _size_of(item: Item) -> int:
+def bytes_of(item: Item) -> int:
     """Return about how many bytes a row or a block takes."""
     if isinstance(item, ArrowBlock):
         return int(item.batch.nbytes)

@@ -39,7 +39,7 @@ class OutputFormat(NamedTuple):
     open file. `style`: how single rows are encoded, None where they are not. `of`: the commands whose rows it
     is for; None: any. `is_summary`: it is made of all rows at once, counts findings and errors wherever those
     are shown, and --out writes it even if no input could be answered: a number of before would look like now.
-    `counts`: what it has many of.
+    `counts`: what it has many of. `is_view`: for people, rows of all types as the terminal shows them.
     """
 
     name: str
@@ -54,6 +54,7 @@ class OutputFormat(NamedTuple):
     of: frozenset[str] | None = None
     is_summary: bool = False
     counts: str = "rows"
+    is_view: bool = False
 
     def is_for(self, command: str) -> bool:
         """Whether a command has it."""
@@ -70,7 +71,7 @@ class OutputFormat(NamedTuple):
         return getattr(import_module(f"kcli.output.{module}"), function)
 
 
-TABLE = OutputFormat("table", is_flat=True, streams=False, writer="text_table.write_table")
+TABLE = OutputFormat("table", is_flat=True, streams=False, writer="text_table.write_table", is_view=True)
 """The view of the rows, for people."""
 WIDE = OutputFormat("wide", is_flat=True, streams=False, writer="text_table.write_wide")
 """A table of every column."""
@@ -104,6 +105,17 @@ IN_PROCESS = OutputFormat("rows", on_stdout=False)
 PARQUET = OutputFormat(
     "parquet", is_flat=True, on_stdout=False, extension="parquet", file_writer="parquet.parquet_writer"
 )
+HTML = OutputFormat(
+    "html",
+    is_flat=True,
+    carries_findings=True,
+    streams=False,
+    extension="html",
+    writer="html.write_html",
+    is_view=True,
+)
+"""The view as a page that needs nothing else."""
+MARKDOWN = HTML._replace(name="markdown", extension="md", writer="markdown.write_markdown")
 JUNIT = OutputFormat(
     "junit",
     is_flat=True,
@@ -125,7 +137,10 @@ PROMETHEUS = OutputFormat(
 
 FORMATS = {
     one.name: one
-    for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, IN_PROCESS, PARQUET, JUNIT, PROMETHEUS)
+    for one in (
+        *(TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, IN_PROCESS, PARQUET, HTML, MARKDOWN, JUNIT),
+        PROMETHEUS,
+    )
 }
 
 

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 NARROWEST = 40
 """Columns. A narrower terminal breaks the lines of drawings itself."""
+ENDLESS = 1 << 30
+"""Columns of a page, on which tables and texts take as much room as they need."""
 
 
 class Symbols(NamedTuple):
@@ -33,12 +35,19 @@ class Screen(NamedTuple):
     """What a drawing is made for: columns, and whether there are colours and characters beyond ASCII.
 
     `is_part`: --where or --limit left rows out, so that nothing is concluded from those that are shown.
+    `is_page`: it is a page of markdown or HTML; `width` is then that of drawings alone.
     """
 
     width: int = 80
     is_colored: bool = False
     is_utf8: bool = True
     is_part: bool = False
+    is_page: bool = False
+
+    @property
+    def room(self) -> int:
+        """The columns of tables and texts."""
+        return ENDLESS if self.is_page else self.width
 
     @property
     def symbols(self) -> Symbols:

@@ -38,12 +38,9 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         nothing = without_rows(view.types[0].name, findings)
         out.write("" if failures else f"{nothing} {findings_line(findings)}".rstrip() + "\n")
         return
-    if not view.sort:
-        chosen.sort(key=_remote_partition)
     from kcli.output.console import Console
 
-    is_limited = len(chosen) == view.limit
-    screen = view.screen._replace(is_part=is_limited or view.where is not None)
+    screen = view.screen
     console = Console(
         file=out,
         width=screen.width,
@@ -56,19 +53,34 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         color_system="standard" if screen.is_colored else None,
         _environ={},
     )
-    for part in _drawn(chosen, view, screen, [*findings, *_unreadable(failures)]):
+    for part in draw_rows(chosen, view, findings, failures):
         console.print(part, crop=False)
+
+
+def draw_rows(
+    chosen: list[Item], view: View, findings: Sequence[Finding], failures: Sequence[Failure]
+) -> Iterator["RenderableType"]:
+    """Yield what is printed of rows, one at least: their views, and what was not read or is not shown."""
+    from kcli.output.table.fitted_table import sentences
+
+    if not view.sort:
+        chosen.sort(key=_remote_partition)
+    is_limited = len(chosen) == view.limit
+    is_part = view.screen.is_part or is_limited or view.where is not None
+    screen = view.screen._replace(is_part=is_part)
+    yield from _drawn(chosen, view, screen, [*findings, *_unreadable(failures)])
     unread = [failure for failure in failures if failure.error != "load-failed"]
     if len(unread) < len(failures):
         logs = counted(len(failures) - len(unread), "log")
-        console.print(f"A broker would not load {logs}, whatever the batches are.", style="red")
+        yield sentences(screen, f"A broker would not load {logs}, whatever the batches are.", style="red")
     if unread:
         were, them = ("was", "it") if len(unread) == 1 else ("were", "them")
-        console.print(f"{counted(len(unread), 'input')} {were} not read: no verdict on {them}.", style="red")
+        said = f"{counted(len(unread), 'input')} {were} not read: no verdict on {them}."
+        yield sentences(screen, said, style="red")
     if view.where is not None:
-        console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
+        yield sentences(screen, "Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:
-        console.print(f"Stopped after {counted(view.limit, 'row')} (--limit).", style="dim")
+        yield sentences(screen, f"Stopped after {counted(view.limit, 'row')} (--limit).", style="dim")
 
 
 def _drawn(
@@ -103,14 +115,17 @@ def _unreadable(failures: Iterable[Failure]) -> Iterator[Finding]:
 
 def write_wide(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
     """Write a table of every shown column, as wide as its values are."""
-    columns = view.columns_of(view.types[0])
-    cells = [
-        [_cell(value, column) for value, column in zip(row.values, columns, strict=True)]
-        for row in view.shown(rows)
-        if isinstance(row, ShownRow)
-    ]
+    columns, cells = view.columns_of(view.types[0]), [*cells_of(rows, view)]
     if cells or not tail()[1]:
         out.writelines(f"{line}\n" for line in _aligned(cells, columns, view.screen, headers=view.headers))
+
+
+def cells_of(rows: Iterable[Item], view: View) -> Iterator[list[str]]:
+    """Yield the texts of the shown columns of each row."""
+    columns = view.columns_of(view.types[0])
+    for row in view.shown(rows):
+        if isinstance(row, ShownRow):
+            yield [_cell(value, column) for value, column in zip(row.values, columns, strict=True)]
 
 
 def _aligned(

@@ -8,7 +8,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kcli.output.formats import FORMATS, PROMETHEUS, TABLE, TEXT, TSV, OutputFormat, RowStyle
+from kcli.output.formats import FORMATS, PROMETHEUS, TEXT, TSV, OutputFormat, RowStyle
 from kcli.output.screen import Screen
 from kcli.rows import ArrowBlock, Item, TextBlock, row_types, type_name
 from kcli.rows.declare import Column, RowType, Value, values_of
@@ -71,6 +71,7 @@ class ViewOptions(NamedTuple):
     to_file: bool = False
     to_run: bool = False
     screen: Screen = Screen()
+    lists_findings: bool = True
 
 
 class ViewError(Exception):
@@ -83,7 +84,7 @@ class View(NamedTuple):
     `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is
     read after the last row that the limit shows. `single_view`: rows of all types are drawn together.
     `screen` is what tables are made for. `null`: the text of a null in csv and tsv; None: the usual one.
-    `where`: the condition that shown rows meet.
+    `where`: the condition that shown rows meet. `lists_findings`: a page has them below its rows.
     """
 
     command: str
@@ -99,6 +100,7 @@ class View(NamedTuple):
     screen: Screen = Screen()
     null: str | None = None
     where: "Condition | None" = None
+    lists_findings: bool = True
 
     @property
     def style(self) -> RowStyle:
@@ -200,7 +202,7 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
     tagged = len(types) > 1
     if only is not None:
         types = (_only(only, types, command),)
-    elif answer.single_view and output_format is TABLE and options.columns is None and options.headers:
+    elif answer.single_view and output_format.is_view and options.columns is None and options.headers:
         types = (
             *(row_type for row_type in types if row_type.name == answer.default_type),
             *(row_type for row_type in types if row_type.name != answer.default_type),
@@ -210,10 +212,14 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
             tuple(one for one in types if answer.possible is None or one.name in answer.possible) or types[:1]
         )
         names = [one.name for one in types]
-        has_default = answer.default_type in names and (answer.is_asked or not options.to_file)
+        has_default = answer.default_type in names and (
+            answer.is_asked or output_format.is_view or not options.to_file
+        )
         if len(names) > 1 and answer.default_type is not None and has_default:
             types = (types[names.index(answer.default_type)],)
-        has_headers = output_format in {TABLE, TSV} and options.columns is None and options.headers
+        has_headers = (
+            (output_format.is_view or output_format is TSV) and options.columns is None and options.headers
+        )
         if len(types) > 1 and not (has_headers or options.quiet or options.to_run):
             raise ViewError(
                 f"{command} has rows of several types here: use --only with one of {', '.join(names)}, or "
@@ -236,6 +242,7 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         screen=options.screen,
         null=null,
         where=condition,
+        lists_findings=options.lists_findings,
     )
 
 

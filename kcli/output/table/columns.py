@@ -75,7 +75,12 @@ def contents(value: Any, most: int = MOST_BYTES_SHOWN) -> str:
     return one_line(value[:most] if isinstance(value, str) else cell(value))
 
 
-CONTENTS = Kind(lambda value, _: contents(value))
+CONTENTS = Kind(
+    lambda value, symbols: (
+        contents(value)
+        + (symbols.more if isinstance(value, (str, bytes)) and len(value) > MOST_BYTES_SHOWN else "")
+    )
+)
 
 
 class ShownColumn(NamedTuple):

@@ -30,11 +30,23 @@ Line: TypeAlias = list[tuple[str, str]]
 
 
 class StyledLines:
-    """Lines of styled text as Rich prints them, each wrapped where it is wider than the screen."""
+    """Lines of styled text as Rich prints them, each wrapped where it is wider than the screen.
 
-    def __init__(self, lines: Iterable[Line], screen: Screen) -> None:
+    `is_text`: they are sentences, not a drawing. `columns`: those of the table that they are.
+    """
+
+    def __init__(
+        self,
+        lines: Iterable[Line],
+        screen: Screen,
+        *,
+        is_text: bool = False,
+        columns: "Sequence[Measured]" = (),
+    ) -> None:
         self.lines = [[(printable(text, screen), style) for text, style in line] for line in lines]
         self.width = screen.width
+        self.is_text = is_text
+        self.columns = columns
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment | Text]:
         """Yield the segments of every line."""
@@ -69,16 +81,16 @@ def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") ->
         line
         for text in texts
         for line in wrap(
-            printable(text, screen), screen.width, break_on_hyphens=False, subsequent_indent=indent
+            printable(text, screen), screen.room, break_on_hyphens=False, subsequent_indent=indent
         )
     ]
-    return StyledLines([[(line, style)] for line in lines], screen)
+    return StyledLines([[(line, style)] for line in lines], screen, is_text=True)
 
 
 def command_lines(words: Iterable[str], screen: Screen) -> str:
     """Return a command line as a shell takes it, on lines that fit."""
     text = shlex.join(words)
-    lines = wrap(text, screen.width - 4, break_on_hyphens=False, break_long_words=False) or [""]
+    lines = wrap(text, screen.room - 4, break_on_hyphens=False, break_long_words=False) or [""]
     return " \\\n    ".join([f"  {lines[0]}", *lines[1:]])
 
 
@@ -99,14 +111,14 @@ def table(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -
 
 def lines_of(columns: Sequence[Measured], screen: Screen) -> StyledLines:
     """Return the lines of columns that have room."""
-    return StyledLines(_lines(columns, screen.symbols), screen)
+    return StyledLines(() if screen.is_page else _lines(columns, screen.symbols), screen, columns=columns)
 
 
 def fitted(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -> list[Measured]:
     """Return the columns that have room, each as wide as it is shown."""
 
     def excess(some: list[Measured], of: str) -> int:
-        return sum(int(getattr(column, of)) + len(GAP) for column in some) - len(GAP) - screen.width
+        return sum(int(getattr(column, of)) + len(GAP) for column in some) - len(GAP) - screen.room
 
     measured = (_measured(column, rows, screen) for column in columns)
     kept = [column for column in measured if column is not None]

@@ -473,13 +473,14 @@ DIFFERENCE_TABLE = TableView(
 
 
 def _commands(rows: Sequence[MetadataCommandRow], screen: Screen) -> Iterator[RenderableType]:
-    width = screen.width - len(CONTINUED)
+    width = screen.room - len(CONTINUED)
+    commands: list[str] = []
     for command in dict.fromkeys(row.command for row in rows):
         lines = [command]
         if "'" not in command and not command.startswith("#"):
             lines = wrap(command, width, break_on_hyphens=False, break_long_words=False)
-        for line in " \\\n    ".join(lines).split("\n"):
-            yield StyledLines([[(line, "")]], screen)
+        commands += " \\\n    ".join(lines).split("\n")
+    yield StyledLines([[(line, "")] for line in commands], screen)
 
 
 CONTINUED = "     \\"

@@ -161,7 +161,7 @@ def _below(closing: str, findings: str, verdict: str, screen: Screen) -> Iterato
     if closing or findings or verdict:
         yield ""
         yield sentences(screen, *closing.split("\n"))
-        yield sentences(screen, findings)
+        yield sentences(screen, "" if screen.is_page else findings)  # a page lists them
         yield sentences(screen, *verdict.split("\n"), style="bold")
 
 
@@ -169,12 +169,12 @@ def title(parts: Iterable[str], screen: Screen) -> StyledLines:
     """Return the parts of a title, the first bold, on as few lines as they fit on."""
     lines: list[Line] = []
     for part in parts:
-        used = sum(cell_len(text) for text, _ in lines[-1]) if lines else screen.width
-        if used + len(BETWEEN) + cell_len(part) > screen.width:
+        used = sum(cell_len(text) for text, _ in lines[-1]) if lines else screen.room
+        if used + len(BETWEEN) + cell_len(part) > screen.room:
             lines.append([(part, "" if lines else "bold")])
         else:
             lines[-1] += [(BETWEEN, ""), (part, "")]
-    return StyledLines(lines, screen)
+    return StyledLines(lines, screen, is_text=True)
 
 
 def _without_day(columns: Sequence[ShownColumn], rows: Sequence[Any]) -> tuple[list[ShownColumn], list[str]]:

@@ -1,0 +1,88 @@
+"""Markdown of GitHub, which Jira and Slack show well enough: paragraphs, tables, drawings as code, lists."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from kcli.output.page import Block, written_page
+from kcli.output.structured import Tail, TextOut
+from kcli.output.table.fitted_table import Line
+from kcli.output.view import View
+from kcli.rows import Item
+
+_MARKUP = re.compile(r"[\\`*<|$]|~(?=~)|(?<=\])\(|&(?=#?\w+;)|_++(?![^\W_])|^(?:[#>+=-]|\d+(?=[.)]\s))")
+"""What would be markup; an underscore within a word is none."""
+_TICKS = re.compile("`+")
+
+
+def write_markdown(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> int:
+    """Write rows as people read them, then findings and errors; return how many rows there are."""
+    page = written_page(rows, view, tail)
+    out.writelines(markdown(page.blocks))
+    return page.rows
+
+
+def markdown(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield the lines of a page."""
+    between = ""
+    for block in blocks:
+        yield between
+        between = "\n"
+        yield from (f"{line}\n" for line in _WRITERS[block.kind](block))
+
+
+def escaped(text: str) -> str:
+    """Return text without markup."""
+    return _MARKUP.sub(
+        lambda match: "".join(f"\\{one}" for one in match[0]) if not match[0].isdigit() else f"{match[0]}\\",
+        text,
+    )
+
+
+def _span(line: Line) -> str:
+    """Return styled text; wide gaps, which markdown does not have, become dots."""
+    pieces = (
+        f"**{escaped(text)}**" if "bold" in style and text == text.strip() else escaped(text)
+        for text, style in line
+    )
+    return re.sub("(?<=[^ ]) {2,}(?=[^ ])", " · ", "".join(pieces)).strip()
+
+
+def _fenced(block: Block) -> Iterator[str]:
+    lines = ["".join(text for text, _ in line).rstrip() for line in block.lines]
+    fence = "`" * max(3, *(len(run) + 1 for line in lines for run in _TICKS.findall(line)), 0)
+    yield from (fence, *lines, fence)
+
+
+def _table(block: Block) -> Iterator[str]:
+    columns = [
+        _code_cells(one.cells)
+        if any("  " in cell or cell[:1] == " " for cell in one.cells)
+        else [escaped(cell) for cell in one.cells]
+        for one in block.columns
+    ]
+    yield _row(escaped(one.declared.header) for one in block.columns)
+    yield _row("---:" if one.declared.kind.is_right else "---" for one in block.columns)
+    yield from map(_row, zip(*columns, strict=True))
+
+
+def _code_cells(cells: Iterable[str]) -> list[str]:
+    """Return cells that are drawn, or have gaps: a row of them is aligned in code alone."""
+    made = []
+    for cell in cells:
+        ticks = "`" * (max(map(len, _TICKS.findall(cell)), default=0) + 1)
+        made.append(f"{ticks}{cell.replace('|', chr(92) + '|')}{ticks}" if cell else "")
+    return made
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+_WRITERS = {
+    "heading": lambda block: [f"{'##' if block.anchor else '#'} {_span(block.lines[0])}"],
+    "text": lambda block: map(_span, block.lines),
+    "code": _fenced,
+    "drawing": _fenced,
+    "list": lambda block: (f"{'  ' * (line[0][0][:1] == ' ')}- {_span(line)}" for line in block.lines),
+    "table": _table,
+}

@@ -1,0 +1,168 @@
+"""Pages for people, in markdown and HTML: what the terminal shows, in blocks, with nothing cut or folded.
+
+A page takes as much memory as MOST_ROWS rows of MOST_BYTES together, whatever a command reads.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcli.kafka.findings.catalogue import CATALOGUE
+from kcli.kafka.findings.findings import Finding
+from kcli.output.files import bytes_of
+from kcli.output.screen import Screen
+from kcli.output.structured import Tail
+from kcli.output.table import without_rows
+from kcli.output.table.columns import RIGHT_TEXT, STYLES, TEXT_KIND, ShownColumn
+from kcli.output.table.fitted_table import Line, Measured, printable
+from kcli.output.text import by_code, failure_line, first_of
+from kcli.output.text_table import cells_of, draw_rows
+from kcli.output.units import counted, number
+from kcli.output.view import View
+from kcli.rows import Failure, Item
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MOST_ROWS = 100_000
+MOST_BYTES = 64 << 20
+MOST_LISTED = 5000
+"""Rows of a table."""
+SCREEN = Screen(is_page=True)
+ALL_OF_THEM = "-o json has all of them."
+
+
+class Block(NamedTuple):
+    """A part of a page: a heading, text, code, a drawing, a list or a table.
+
+    `lines`: of a list the first is the item, those that begin with a space are below it. `columns`: of a
+    table. `anchor`: of a heading, what links name.
+    """
+
+    kind: str
+    lines: Sequence[Line] = ()
+    columns: Sequence[Measured] = ()
+    anchor: str = ""
+
+
+class Page(NamedTuple):
+    """The blocks of an answer without its findings, how many rows it has, and the findings and errors."""
+
+    blocks: list[Block]
+    rows: int
+    findings: Sequence[Finding]
+    failures: Sequence[Failure]
+
+
+def text_block(text: str, style: str = "") -> Block:
+    """Return a sentence."""
+    return Block("text", [[(printable(text, SCREEN), style)]])
+
+
+def page_of(rows: Iterable[Item], view: View, tail: Tail) -> Page:
+    """Return what a page shows of rows, all of which are read."""
+    kept: list[Item] = []
+    count = size = 0
+    for row in view.chosen(rows):
+        count += 1
+        if len(kept) < MOST_ROWS and size < MOST_BYTES:
+            kept.append(row)
+            size += bytes_of(row)
+    findings, failures = tail()
+    view = view._replace(screen=SCREEN._replace(is_part=count > len(kept)))
+    blocks = [*_blocks(_parts(kept, view, findings, failures))]
+    if count > len(kept):
+        cut = f"Made of the first {number(len(kept))} of {number(count)} rows: no verdict. {ALL_OF_THEM}"
+        blocks.append(text_block(cut, "yellow"))
+    return Page(blocks, count, findings, failures)
+
+
+def finding_blocks(findings: Iterable[Finding], failures: Iterable[Failure]) -> Iterator[Block]:
+    """Yield a list of findings by code, the worst first, and one of the errors."""
+    lines: list[Line] = []
+    for severity, code, group in by_code(findings):
+        count = f" ({len(group)})" if len(group) > 1 else ""
+        lines.append([(code, STYLES[severity]), (f" {severity}{count}: {CATALOGUE[code].title}", "")])
+        first, left = first_of(group, all_of_them=False)
+        lines += [_below(f"{one.place}: {one.message}" if one.place else one.message) for one in first]
+        lines += [_below(f"{number(left)} more: {ALL_OF_THEM}")] if left else []
+        lines += [_below(f"To do: {CATALOGUE[code].action}")] if severity != "info" else []
+    lines += [[(printable(failure_line(failure), SCREEN), "red")] for failure in failures]
+    if lines:
+        yield Block("list", lines)
+
+
+def _below(text: str) -> Line:
+    return [(f" {printable(text, SCREEN)}", "")]
+
+
+def written_page(rows: Iterable[Item], view: View, tail: Tail) -> Page:
+    """Return the page of an answer, with its findings where they go with the rows, and its errors."""
+    page = page_of(rows, view, tail)
+    findings = page.findings if view.lists_findings else ()
+    return page._replace(blocks=[*page.blocks, *finding_blocks(findings, page.failures)])
+
+
+def _parts(
+    kept: list[Item], view: View, findings: Sequence[Finding], failures: Sequence[Failure]
+) -> "Iterator[RenderableType | Block]":
+    """Yield what is printed of rows: their view, or the columns that are asked for as they are."""
+    if view.columns is not None or not view.headers:
+        columns, cells = view.columns_of(view.types[0]), [*cells_of(kept, view._replace(where=None))]
+        shown = (
+            ShownColumn(
+                column.name if view.headers else "",
+                "",
+                RIGHT_TEXT if column.kind == "int" else TEXT_KIND,
+                least=None if column.kind == "int" else 0,
+            )
+            for column in columns
+        )
+        texts = zip(*cells, strict=True) if cells else [()] * len(columns)
+        yield Block("table", columns=[_measured(one, own) for one, own in zip(shown, texts, strict=True)])
+    elif kept:
+        yield from draw_rows(kept, view, findings, failures)
+    elif not failures:
+        yield text_block(without_rows(view.types[0].name, findings))
+
+
+def _measured(column: ShownColumn, cells: Iterable[str]) -> Measured:
+    texts = [printable(text, SCREEN) for text in cells]
+    return Measured(column, texts, [""] * len(texts), 0, 0)
+
+
+def _blocks(parts: "Iterable[RenderableType | Block]") -> Iterator[Block]:
+    """Yield the blocks of what is printed; lines of text that are indented are code."""
+    for kind, group in groupby(_single_blocks(parts), key=lambda block: block.kind):
+        if kind == "code":
+            yield Block(kind, [line for block in group for line in block.lines])
+        else:
+            yield from group
+
+
+def _single_blocks(parts: "Iterable[RenderableType | Block]") -> Iterator[Block]:
+    for part in parts:
+        if isinstance(part, Block):
+            yield part
+            continue
+        drawn: Any = part
+        lines: list[Line] = getattr(drawn, "lines", [])  # what is a str is an empty line
+        columns: Sequence[Measured] = getattr(drawn, "columns", ())
+        if columns:
+            yield from cut_table(columns)
+        elif drawn and not drawn.is_text and not (len(lines) == 1 and lines[0][0][1] == "bold"):
+            yield Block("drawing", lines)
+        else:
+            yield from (Block("code" if line[0][0].startswith("  ") else "text", [line]) for line in lines)
+
+
+def cut_table(columns: Sequence[Measured]) -> Iterator[Block]:
+    """Yield a table of as many rows as a page shows, and what is left out."""
+    count = len(columns[0].cells)
+    if count > MOST_LISTED:
+        columns = [
+            one._replace(cells=one.cells[:MOST_LISTED], styles=one.styles[:MOST_LISTED]) for one in columns
+        ]
+    yield Block("table", columns=columns)
+    if count > MOST_LISTED:
+        yield text_block(f"{number(MOST_LISTED)} of {counted(count, 'row')}: {ALL_OF_THEM}", "yellow")
