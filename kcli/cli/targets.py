@@ -28,7 +28,7 @@ def replace_file(option: str, path: str, text: str) -> None:
 
     try:
         with new_file(path) as file:
-            file.write(text.encode())
+            file.write(text.encode("utf-8", "backslashreplace"))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:

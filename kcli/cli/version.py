@@ -19,7 +19,7 @@ COMMIT_FILE = "commit.txt"
 def version_lines() -> Iterator[str]:
     """Yield a line each for kcli, its commit, the Kafka versions it reads, Python and the larger packages."""
     yield f"kcli {kcli.__version__}"
-    yield f"commit   {_commit() or 'unknown'}"
+    yield f"commit   {commit() or 'unknown'}"
     yield f"reads    files of Kafka {kcli.KAFKA_VERSIONS}"
     yield f"python   {platform.python_version()} on {platform.system()} {platform.machine()}"
     for package in LARGER_PACKAGES:
@@ -34,7 +34,7 @@ def _installed(package: str) -> str:
         return "not installed"
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """Return the commit that kcli was made from: as built, as installed from git, or of the checkout."""
     folder = os.path.dirname(os.path.abspath(kcli.__file__))
     with suppress(OSError), open(os.path.join(folder, COMMIT_FILE), encoding="ascii") as file:

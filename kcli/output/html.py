@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from kcli.output.page import Block, text_block, written_page
+from kcli.output.page import Block, heading, written_page
 from kcli.output.structured import Tail, TextOut
 from kcli.output.table.fitted_table import Line
 from kcli.output.units import counted
@@ -24,6 +24,7 @@ h1 { font-size: 1.4rem; line-height: 1.25; margin: .5rem 0 1rem }
 h2 { font-size: 1.1rem; margin: 2.5rem 0 .5rem; padding-top: .75rem; border-top: 1px solid var(--line) }
 p, li { margin: .3rem 0; white-space: pre-wrap; overflow-wrap: anywhere }
 ul { padding-left: 1.1rem }
+.below { margin-left: 1.1rem; font-size: 14px; list-style: circle }
 a { color: inherit }
 .box { overflow-x: auto; margin: .75rem 0; border: 1px solid var(--line); border-radius: 6px }
 pre, table { font: 12.5px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace }
@@ -35,7 +36,7 @@ th, td { padding: .25rem .7rem; text-align: left; vertical-align: top; white-spa
 th { background: var(--soft); font-weight: 600; color: var(--dim) }
 tbody tr + tr > * { border-top: 1px solid var(--line) }
 .right { text-align: right }
-.folds { white-space: pre-wrap; min-width: 18rem; overflow-wrap: anywhere }
+.folds { white-space: pre-wrap; width: 100%; min-width: min(18rem, 42vw); overflow-wrap: anywhere }
 summary { cursor: pointer; margin: .75rem 0 }
 .bold { font-weight: 600 }
 .dim { color: var(--dim) } .red { color: var(--red) } .yellow { color: var(--yellow) }
@@ -58,7 +59,7 @@ def write_html(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> in
     """Write rows as people read them, then findings and errors; return how many rows there are."""
     page = written_page(rows, view, tail)
     title = f"kcli {view.command}"
-    out.writelines(html(title, [text_block(title)._replace(kind="heading"), *page.blocks]))
+    out.writelines(html(title, [heading(title), *page.blocks]))
     return page.rows
 
 
@@ -91,15 +92,8 @@ def _heading(block: Block) -> Iterator[str]:
 
 
 def _list(block: Block) -> Iterator[str]:
-    yield "<ul>\n"
-    below = False
-    for line in block.lines:
-        is_below = line[0][0][:1] == " "
-        if is_below != below:
-            yield "<ul>\n" if is_below else "</ul>\n"
-        below = is_below
-        yield f"<li>{_span(line).lstrip()}</li>\n"
-    yield "</ul>\n</ul>\n" if below else "</ul>\n"
+    items = ((' class="below"' if line[0][0][:1] == " " else "", _span(line)) for line in block.lines)
+    yield f"<ul>\n{''.join(f'<li{below}>{text.lstrip()}</li>{chr(10)}' for below, text in items)}</ul>\n"
 
 
 def _pre(block: Block) -> Iterator[str]:
@@ -119,7 +113,12 @@ def _table(block: Block) -> Iterator[str]:
     heads = (
         f"<th{of}>{escape(one.declared.header)}</th>" for one, of in zip(block.columns, classes, strict=True)
     )
-    yield f'<div class="box" tabindex="0"><table>\n<thead><tr>{"".join(heads)}</tr></thead>\n<tbody>\n'
+    head = (
+        f"<thead><tr>{''.join(heads)}</tr></thead>\n"
+        if any(one.declared.header for one in block.columns)
+        else ""
+    )
+    yield f'<div class="box" tabindex="0"><table>\n{head}<tbody>\n'
     cells = (zip(one.cells, one.styles, strict=True) for one in block.columns)
     for row in zip(*cells, strict=True):
         texts = (f"<td{of}>{_span([cell])}</td>" for cell, of in zip(row, classes, strict=True))

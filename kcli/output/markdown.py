@@ -9,8 +9,10 @@ from kcli.output.table.fitted_table import Line
 from kcli.output.view import View
 from kcli.rows import Item
 
-_MARKUP = re.compile(r"[\\`*<|$]|~(?=~)|(?<=\])\(|&(?=#?\w+;)|_++(?![^\W_])|^(?:[#>+=-]|\d+(?=[.)]\s))")
+_MARKUP = re.compile(r"[\\`*<|$]|~(?=~)|(?<=\])\(|&(?=#?\w+;)|_++(?![^\W_])")
 """What would be markup; an underscore within a word is none."""
+_AT_BEGINNING = re.compile(r"^([#>+=-]|\d+(?=[.)]\s))")
+"""Of a line, too."""
 _TICKS = re.compile("`+")
 
 
@@ -32,10 +34,7 @@ def markdown(blocks: Iterable[Block]) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Return text without markup."""
-    return _MARKUP.sub(
-        lambda match: "".join(f"\\{one}" for one in match[0]) if not match[0].isdigit() else f"{match[0]}\\",
-        text,
-    )
+    return _MARKUP.sub(lambda match: "".join(f"\\{one}" for one in match[0]), text)
 
 
 def _span(line: Line) -> str:
@@ -44,7 +43,12 @@ def _span(line: Line) -> str:
         f"**{escaped(text)}**" if "bold" in style and text == text.strip() else escaped(text)
         for text, style in line
     )
-    return re.sub("(?<=[^ ]) {2,}(?=[^ ])", " · ", "".join(pieces)).strip()
+    text = re.sub("(?<=[^ ]) {2,}(?=[^ ])", " · ", "".join(pieces)).strip()
+    return text if line[0][1] else _AT_BEGINNING.sub(_beginning_escaped, text)
+
+
+def _beginning_escaped(match: re.Match[str]) -> str:
+    return f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}"
 
 
 def _fenced(block: Block) -> Iterator[str]:
@@ -54,24 +58,19 @@ def _fenced(block: Block) -> Iterator[str]:
 
 
 def _table(block: Block) -> Iterator[str]:
-    columns = [
-        _code_cells(one.cells)
-        if any("  " in cell or cell[:1] == " " for cell in one.cells)
-        else [escaped(cell) for cell in one.cells]
-        for one in block.columns
-    ]
+    columns = []
+    for one in block.columns:  # cells that are drawn, or have gaps, are aligned in code alone
+        is_drawn = one.declared.least is None and any(re.search("^ |  ", cell) for cell in one.cells)
+        columns.append(map(_code, one.cells) if is_drawn else (_span([(cell, "-")]) for cell in one.cells))
     yield _row(escaped(one.declared.header) for one in block.columns)
     yield _row("---:" if one.declared.kind.is_right else "---" for one in block.columns)
     yield from map(_row, zip(*columns, strict=True))
 
 
-def _code_cells(cells: Iterable[str]) -> list[str]:
-    """Return cells that are drawn, or have gaps: a row of them is aligned in code alone."""
-    made = []
-    for cell in cells:
-        ticks = "`" * (max(map(len, _TICKS.findall(cell)), default=0) + 1)
-        made.append(f"{ticks}{cell.replace('|', chr(92) + '|')}{ticks}" if cell else "")
-    return made
+def _code(cell: str) -> str:
+    ticks = "`" * (max(map(len, _TICKS.findall(cell)), default=0) + 1)
+    safe = cell.replace("|", r"\|")
+    return f"{ticks}{safe}{ticks}" if cell else ""
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -8,12 +8,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.kafka.findings.catalogue import CATALOGUE
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.files import bytes_of
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
 from kcli.output.table import without_rows
-from kcli.output.table.columns import RIGHT_TEXT, STYLES, TEXT_KIND, ShownColumn
+from kcli.output.table.columns import NUMBER, STYLES, ShownColumn
 from kcli.output.table.fitted_table import Line, Measured, printable
 from kcli.output.text import by_code, failure_line, first_of
 from kcli.output.text_table import cells_of, draw_rows
@@ -24,11 +24,11 @@ from kcli.rows import Failure, Item
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-MOST_ROWS = 100_000
+MOST_ROWS = 50_000
 MOST_BYTES = 64 << 20
 MOST_LISTED = 5000
 """Rows of a table."""
-SCREEN = Screen(is_page=True)
+SCREEN = Screen(100, is_page=True)
 ALL_OF_THEM = "-o json has all of them."
 
 
@@ -59,6 +59,21 @@ def text_block(text: str, style: str = "") -> Block:
     return Block("text", [[(printable(text, SCREEN), style)]])
 
 
+def heading(text: str, anchor: str = "") -> Block:
+    """Return a heading: with an anchor that of a section, else that of the page."""
+    return Block("heading", text_block(text).lines, anchor=anchor)
+
+
+def table_block(columns: Sequence[ShownColumn], rows: Sequence[Sequence[tuple[str, str]]]) -> Block:
+    """Return a table of texts with their styles; `value` of a column is not used."""
+    cells = zip(*rows, strict=True) if rows else [()] * len(columns)
+    measured = (
+        Measured(column, [printable(text, SCREEN) for text, _ in own], [style for _, style in own], 0, 0)
+        for column, own in zip(columns, cells, strict=True)
+    )
+    return Block("table", columns=[*measured])
+
+
 def page_of(rows: Iterable[Item], view: View, tail: Tail) -> Page:
     """Return what a page shows of rows, all of which are read."""
     kept: list[Item] = []
@@ -78,22 +93,21 @@ def page_of(rows: Iterable[Item], view: View, tail: Tail) -> Page:
 
 
 def finding_blocks(findings: Iterable[Finding], failures: Iterable[Failure]) -> Iterator[Block]:
-    """Yield a list of findings by code, the worst first, and one of the errors."""
+    """Yield a list of findings by code, the worst first, then the errors; of info the codes alone."""
     lines: list[Line] = []
     for severity, code, group in by_code(findings):
         count = f" ({len(group)})" if len(group) > 1 else ""
         lines.append([(code, STYLES[severity]), (f" {severity}{count}: {CATALOGUE[code].title}", "")])
+        if severity == SEVERITIES[0]:
+            continue
         first, left = first_of(group, all_of_them=False)
-        lines += [_below(f"{one.place}: {one.message}" if one.place else one.message) for one in first]
-        lines += [_below(f"{number(left)} more: {ALL_OF_THEM}")] if left else []
-        lines += [_below(f"To do: {CATALOGUE[code].action}")] if severity != "info" else []
+        texts = [f"{one.place}: {one.message}" if one.place else one.message for one in first]
+        texts += [f"{number(left)} more: {ALL_OF_THEM}"] if left else []
+        texts.append(f"To do: {CATALOGUE[code].action}")
+        lines += [[(f" {printable(text, SCREEN)}", "")] for text in texts]
     lines += [[(printable(failure_line(failure), SCREEN), "red")] for failure in failures]
     if lines:
         yield Block("list", lines)
-
-
-def _below(text: str) -> Line:
-    return [(f" {printable(text, SCREEN)}", "")]
 
 
 def written_page(rows: Iterable[Item], view: View, tail: Tail) -> Page:
@@ -108,34 +122,25 @@ def _parts(
 ) -> "Iterator[RenderableType | Block]":
     """Yield what is printed of rows: their view, or the columns that are asked for as they are."""
     if view.columns is not None or not view.headers:
-        columns, cells = view.columns_of(view.types[0]), [*cells_of(kept, view._replace(where=None))]
-        shown = (
-            ShownColumn(
-                column.name if view.headers else "",
-                "",
-                RIGHT_TEXT if column.kind == "int" else TEXT_KIND,
-                least=None if column.kind == "int" else 0,
-            )
-            for column in columns
-        )
-        texts = zip(*cells, strict=True) if cells else [()] * len(columns)
-        yield Block("table", columns=[_measured(one, own) for one, own in zip(shown, texts, strict=True)])
+        columns = [
+            ShownColumn(column.name * view.headers, "", NUMBER)
+            if column.kind == "int"
+            else ShownColumn(column.name * view.headers, "", least=0)
+            for column in view.columns_of(view.types[0])
+        ]
+        rows = [[(text, "") for text in row] for row in cells_of(kept, view._replace(where=None, limit=None))]
+        yield from cut_table(table_block(columns, rows).columns)
     elif kept:
         yield from draw_rows(kept, view, findings, failures)
     elif not failures:
         yield text_block(without_rows(view.types[0].name, findings))
 
 
-def _measured(column: ShownColumn, cells: Iterable[str]) -> Measured:
-    texts = [printable(text, SCREEN) for text in cells]
-    return Measured(column, texts, [""] * len(texts), 0, 0)
-
-
 def _blocks(parts: "Iterable[RenderableType | Block]") -> Iterator[Block]:
     """Yield the blocks of what is printed; lines of text that are indented are code."""
     for kind, group in groupby(_single_blocks(parts), key=lambda block: block.kind):
         if kind == "code":
-            yield Block(kind, [line for block in group for line in block.lines])
+            yield Block(kind, [[(line[0][0][2:], line[0][1])] for block in group for line in block.lines])
         else:
             yield from group
 

@@ -130,7 +130,10 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     closing = view.closing(rows) if view.closing is not None else ""
     closing = "\n".join(filter(None, (*(one.declared.legend for one in drawn), closing)))
     yield from _below(
-        closing, findings_line(findings), verdict if len(listed) > ROWS_OF_A_SCREEN else "", screen
+        closing,
+        findings_line(findings),
+        verdict if len(listed) > ROWS_OF_A_SCREEN and not screen.is_page else "",
+        screen,
     )
 
 

@@ -1,0 +1,151 @@
+"""What `kcli report` writes: commands run in this process, each a section of one page, the verdicts first."""
+
+import os
+import re
+import shlex
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+import kcli
+from kcli.cli.caller import Caller
+from kcli.cli.in_process import run_for
+from kcli.cli.status import CommandError, ExitStatus, worst
+from kcli.cli.summary import RunSummary
+from kcli.cli.version import commit
+from kcli.engine.contract import EngineMissingError
+from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.output.formats import HTML
+from kcli.output.page import Block, finding_blocks, heading, page_of, table_block, text_block
+from kcli.output.screen import UTF8
+from kcli.output.table.columns import ShownColumn
+from kcli.output.text import distinct, failure_line
+from kcli.output.units import moment
+from kcli.output.view import View
+from kcli.rows import Failure, Item, described
+from kcli.words import WordError
+
+SECTIONS = {
+    "startup": "What a start does",
+    "check": "What is damaged",
+    "ls": "What is on disk",
+    "epoch diff": "Leader epochs of replicas",
+    "retention": "What is deleted next",
+    "txn open": "Open transactions",
+    "txn list": "Transactional ids",
+    "group offsets": "Consumer groups",
+    "rlmm check": "Remote log metadata",
+    "rlmm state": "Remote segments",
+}
+"""The commands of a report, and the titles of their sections."""
+JUDGES = ("startup", "check")
+"""The commands whose exit status is that of the report."""
+MARKS = ((UTF8.bad, "bold red"), (UTF8.warning, "yellow"), (UTF8.good, "green"), (UTF8.null, "dim"))
+"""Of sections: bad news, something not read, clean, nothing here; with their styles."""
+
+DETAIL = re.compile("(?:^|; )(?:server.log|[Tt]o do): ")
+
+
+class Section(NamedTuple):
+    """What a command answers; `status` None: nothing here is of that kind, and `blocks` say why."""
+
+    name: str
+    line: str
+    blocks: list[Block]
+    status: ExitStatus | None
+    findings: Sequence[Finding] = ()
+    failures: Sequence[Failure] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The sentences that it begins with, those in bold or else one; the section has causes in full."""
+        lines = [block.lines[0] for block in takewhile(lambda block: block.kind == "text", self.blocks)]
+        bold = [*takewhile(lambda line: all(style == "bold" for _, style in line), lines)]
+        texts = dict.fromkeys("".join(text for text, _ in line) for line in bold or lines[:1])
+        return " ".join(DETAIL.split(text)[0] for text in texts if not DETAIL.match(text))
+
+    @property
+    def rank(self) -> int:
+        """The place of its mark, the worst first."""
+        if self.status is ExitStatus.FINDINGS or any(one.severity == SEVERITIES[-1] for one in self.findings):
+            return 0
+        return 3 if self.status is None else 2 if self.status is ExitStatus.CLEAN else 1
+
+
+def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[str]) -> Section:
+    """Return what a command answers about paths, or why it has no answer."""
+    line = shlex.join(["kcli", *name.split(), *options, *paths])
+    answers: list[Section] = []
+
+    def take(view: View, rows: Iterator[Item], summary: RunSummary) -> None:
+        page = page_of(rows, view, summary.messages)
+        status = ExitStatus(summary.status())
+        blocks = page.blocks or [text_block(failure_line(failure)) for failure in page.failures]
+        if status is ExitStatus.NOTHING_ANSWERED and name not in JUDGES:
+            answers.append(Section(name, line, blocks, None))
+        else:
+            answers.append(Section(name, line, blocks, status, page.findings, page.failures))
+
+    try:
+        run_for(Caller(take, []), command, name, [f"--output={HTML.name}", *options, "--", *paths])
+    except (CommandError, WordError, EngineMissingError) as error:
+        return Section(name, line, [text_block(str(error))], None)
+    except Exception as error:  # noqa: BLE001 - the other sections are worth having
+        text = f"internal error: {described(error)}"
+        return Section(name, line, [text_block(text, "red")], ExitStatus.INTERNAL)
+    return answers[0]
+
+
+def exit_status(sections: Iterable[Section]) -> ExitStatus:
+    """Return the worst status of the judges; of any section where kcli itself failed."""
+    statuses = [
+        section.status if section.status is not None else ExitStatus.NOTHING_ANSWERED
+        for section in sections
+        if section.name in JUDGES or section.status is ExitStatus.INTERNAL
+    ]
+    return worst(*statuses)
+
+
+def errors_of(sections: Iterable[Section]) -> list[Failure]:
+    """Return the errors of all sections, each once."""
+    return [*{failure_line(one): one for section in sections for one in section.failures}.values()]
+
+
+def report_blocks(
+    sections: Sequence[Section], now_ms: int, version: str, line: Sequence[str]
+) -> Iterator[Block]:
+    """Yield the page: the verdicts, the worst first; who, when and how; a section for each command."""
+    host = socket.gethostname()
+    yield heading(f"kcli report of {host}, {moment(now_ms)} UTC")
+    yield table_block(
+        (ShownColumn("", ""), ShownColumn("SECTION", ""), ShownColumn("VERDICT", "", least=0)),
+        [
+            (
+                MARKS[section.rank],
+                (section.name, f"#{_anchor(section)}"),
+                (section.verdict, ("bold", "yellow", "", "dim")[section.rank]),
+            )
+            for section in sorted(sections, key=lambda section: section.rank)
+        ],
+    )
+    facts = {
+        "host": host,
+        "directory": os.getcwd(),
+        "command": shlex.join(line),
+        "kcli": f"{kcli.__version__}, commit {commit() or 'unknown'}",
+        "Kafka": f"judged as {version}; kcli reads files of {kcli.KAFKA_VERSIONS}",
+    }
+    columns = (ShownColumn("", ""), ShownColumn("", "", least=0))
+    yield table_block(columns, [((name, "dim"), (text, "")) for name, text in facts.items()])
+    for section in sections:
+        yield heading(f"{SECTIONS[section.name]}: {section.name}", _anchor(section))
+        yield Block("code", [[(f"$ {section.line}", "")]])
+        yield from section.blocks
+    findings = distinct(one for section in sections for one in section.findings)
+    yield heading("Findings and errors of all sections", "findings")
+    yield from [*finding_blocks(findings, errors_of(sections))] or [text_block("None.")]
+
+
+def _anchor(section: Section) -> str:
+    return section.name.replace(" ", "-")
