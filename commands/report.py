@@ -75,7 +75,7 @@ def report(
 
 
 def _check(inputs: Inputs, kafka_version: str | None, metadata: str | None) -> None:
-    """Raise UsageError for words that no command takes: a section would say so, where nobody looks."""
+    """Raise UsageError for words that no command takes, as the command would that they are for."""
     from kcli.cli.inputs import log_dir_of_metadata, server_properties
 
     inputs.selection()
@@ -88,7 +88,7 @@ def _check(inputs: Inputs, kafka_version: str | None, metadata: str | None) -> N
 def _words(inputs: Inputs, given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the names of the options that are given, paths apart, with their words."""
     for name, value in {**inputs._asdict(), **given}.items():
-        if name in {"paths", "files_from", "nul"} or value in {None, False}:
+        if name in {"paths", "files_from", "nul"} or value is None or value is False:
             continue
         option_name = f"--{name.replace('_', '-')}"
         for one in value if isinstance(value, list) else [value]:

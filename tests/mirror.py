@@ -15,6 +15,8 @@ ELSEWHERE = {
     "kcli/cli/option.py": "tests/commands/test_options.py",
     "kcli/cli/parsers.py": "tests/commands/test_options.py",
     "kcli/cli/printing.py": "tests/commands/test_rlmm.py",
+    "kcli/output/html.py": "tests/kcli/output/test_page.py",
+    "kcli/output/markdown.py": "tests/kcli/output/test_page.py",
     "kcli/cli/status.py": "tests/commands/test_exit_status.py",
     "kcli/cli/summary.py": "tests/commands/test_scan.py",
     "kcli/cli/targets.py": "tests/commands/test_salvage.py",

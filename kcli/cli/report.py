@@ -17,7 +17,7 @@ from kcli.cli.version import commit
 from kcli.engine.contract import EngineMissingError
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.formats import HTML
-from kcli.output.page import Block, finding_blocks, heading, page_of, table_block, text_block
+from kcli.output.page import PageBlock, finding_blocks, heading, page_of, table_block, text_block
 from kcli.output.screen import UTF8
 from kcli.output.table.columns import ShownColumn
 from kcli.output.text import distinct, failure_line
@@ -39,12 +39,13 @@ SECTIONS = {
     "rlmm state": "Remote segments",
 }
 """The commands of a report, and the titles of their sections."""
-JUDGES = ("startup", "check")
+STATUS_FROM = ("startup", "check")
 """The commands whose exit status is that of the report."""
-MARKS = ((UTF8.bad, "bold red"), (UTF8.warning, "yellow"), (UTF8.good, "green"), (UTF8.null, "dim"))
+SECTION_MARKS = ((UTF8.bad, "bold red"), (UTF8.warning, "yellow"), (UTF8.good, "green"), (UTF8.null, "dim"))
 """Of sections: bad news, something not read, clean, nothing here; with their styles."""
 
-DETAIL = re.compile("(?:^|; )(?:server.log|[Tt]o do): ")
+CAUSE = re.compile(r"\S+: |To do: ")
+"""What a sentence begins with that is about a single file."""
 
 
 class Section(NamedTuple):
@@ -52,18 +53,18 @@ class Section(NamedTuple):
 
     name: str
     line: str
-    blocks: list[Block]
+    blocks: list[PageBlock]
     status: ExitStatus | None
     findings: Sequence[Finding] = ()
     failures: Sequence[Failure] = ()
 
     @property
     def verdict(self) -> str:
-        """The sentences that it begins with, those in bold or else one; the section has causes in full."""
+        """The sentences that it begins with, those in bold or else one; of causes the first."""
         lines = [block.lines[0] for block in takewhile(lambda block: block.kind == "text", self.blocks)]
         bold = [*takewhile(lambda line: all(style == "bold" for _, style in line), lines)]
         texts = dict.fromkeys("".join(text for text, _ in line) for line in bold or lines[:1])
-        return " ".join(DETAIL.split(text)[0] for text in texts if not DETAIL.match(text))
+        return " ".join(text for place, text in enumerate(texts) if place < 2 or not CAUSE.match(text))
 
     @property
     def rank(self) -> int:
@@ -81,8 +82,8 @@ def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[
     def take(view: View, rows: Iterator[Item], summary: RunSummary) -> None:
         page = page_of(rows, view, summary.messages)
         status = ExitStatus(summary.status())
-        blocks = page.blocks or [text_block(failure_line(failure)) for failure in page.failures]
-        if status is ExitStatus.NOTHING_ANSWERED and name not in JUDGES:
+        blocks = page.blocks or [text_block(failure.message) for failure in page.failures]
+        if status is ExitStatus.NOTHING_ANSWERED and name not in STATUS_FROM:
             answers.append(Section(name, line, blocks, None))
         else:
             answers.append(Section(name, line, blocks, status, page.findings, page.failures))
@@ -98,11 +99,11 @@ def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[
 
 
 def exit_status(sections: Iterable[Section]) -> ExitStatus:
-    """Return the worst status of the judges; of any section where kcli itself failed."""
+    """Return the worst status of those in STATUS_FROM; of any section where kcli itself failed."""
     statuses = [
         section.status if section.status is not None else ExitStatus.NOTHING_ANSWERED
         for section in sections
-        if section.name in JUDGES or section.status is ExitStatus.INTERNAL
+        if section.name in STATUS_FROM or section.status is ExitStatus.INTERNAL
     ]
     return worst(*statuses)
 
@@ -114,7 +115,7 @@ def errors_of(sections: Iterable[Section]) -> list[Failure]:
 
 def report_blocks(
     sections: Sequence[Section], now_ms: int, version: str, line: Sequence[str]
-) -> Iterator[Block]:
+) -> Iterator[PageBlock]:
     """Yield the page: the verdicts, the worst first; who, when and how; a section for each command."""
     host = socket.gethostname()
     yield heading(f"kcli report of {host}, {moment(now_ms)} UTC")
@@ -122,7 +123,7 @@ def report_blocks(
         (ShownColumn("", ""), ShownColumn("SECTION", ""), ShownColumn("VERDICT", "", least=0)),
         [
             (
-                MARKS[section.rank],
+                SECTION_MARKS[section.rank],
                 (section.name, f"#{_anchor(section)}"),
                 (section.verdict, ("bold", "yellow", "", "dim")[section.rank]),
             )
@@ -140,7 +141,7 @@ def report_blocks(
     yield table_block(columns, [((name, "dim"), (text, "")) for name, text in facts.items()])
     for section in sections:
         yield heading(f"{SECTIONS[section.name]}: {section.name}", _anchor(section))
-        yield Block("code", [[(f"$ {section.line}", "")]])
+        yield PageBlock("code", [[(f"$ {section.line}", "")]])
         yield from section.blocks
     findings = distinct(one for section in sections for one in section.findings)
     yield heading("Findings and errors of all sections", "findings")

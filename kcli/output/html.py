@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from kcli.output.page import Block, heading, written_page
+from kcli.output.page import PageBlock, heading, written_page
 from kcli.output.structured import Tail, TextOut
 from kcli.output.table.fitted_table import Line
 from kcli.output.units import counted
 from kcli.output.view import View
 from kcli.rows import Item
 
-FOLDED = 20
+FOLDED = 50
 """Rows of a table that is folded, where it may be."""
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1c2126; --soft: #f4f6f8; --line: #d9dfe5;
@@ -42,7 +42,7 @@ summary { cursor: pointer; margin: .75rem 0 }
 .dim { color: var(--dim) } .red { color: var(--red) } .yellow { color: var(--yellow) }
 .green { color: var(--green) } .cyan { color: var(--cyan) }
 """
-HEAD = """<!doctype html>
+PAGE_HEAD = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -63,15 +63,15 @@ def write_html(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> in
     return page.rows
 
 
-def html(title: str, blocks: Iterable[Block], *, folds: bool = False) -> Iterator[str]:
+def html(title: str, blocks: Iterable[PageBlock], *, folds: bool = False) -> Iterator[str]:
     """Yield the text of a page; where it `folds` a long table is shown on demand."""
-    yield HEAD.format(title=escape(title), style=STYLE)
+    yield PAGE_HEAD.format(title=escape(title), style=STYLE)
     for block in blocks:
         is_folded = folds and block.kind == "table" and len(block.columns[0].cells) > FOLDED
         if is_folded:
             rows = counted(len(block.columns[0].cells), "row")
             yield f"<details><summary>{rows}</summary>\n"
-        yield from _WRITERS[block.kind](block)
+        yield from _HTML_OF[block.kind](block)
         yield "</details>\n" if is_folded else ""
     yield "</main></body>\n</html>\n"
 
@@ -86,22 +86,22 @@ def _span(line: Line) -> str:
     return "".join(pieces)
 
 
-def _heading(block: Block) -> Iterator[str]:
+def _heading(block: PageBlock) -> Iterator[str]:
     name, anchor = ("h2", f' id="{block.anchor}"') if block.anchor else ("h1", "")
     yield f"<{name}{anchor}>{_span(block.lines[0])}</{name}>\n"
 
 
-def _list(block: Block) -> Iterator[str]:
+def _list(block: PageBlock) -> Iterator[str]:
     items = ((' class="below"' if line[0][0][:1] == " " else "", _span(line)) for line in block.lines)
     yield f"<ul>\n{''.join(f'<li{below}>{text.lstrip()}</li>{chr(10)}' for below, text in items)}</ul>\n"
 
 
-def _pre(block: Block) -> Iterator[str]:
+def _pre(block: PageBlock) -> Iterator[str]:
     lines = "\n".join(map(_span, block.lines))
     yield f'<div class="box" tabindex="0"><pre class="{block.kind}">{lines}</pre></div>\n'
 
 
-def _table(block: Block) -> Iterator[str]:
+def _table(block: PageBlock) -> Iterator[str]:
     classes = [
         ' class="right"'
         if one.declared.kind.is_right
@@ -126,7 +126,7 @@ def _table(block: Block) -> Iterator[str]:
     yield "</tbody></table></div>\n"
 
 
-_WRITERS = {
+_HTML_OF = {
     "heading": _heading,
     "text": lambda block: (f"<p>{_span(line)}</p>\n" for line in block.lines),
     "code": _pre,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from kcli.output.page import Block, written_page
+from kcli.output.page import PageBlock, written_page
 from kcli.output.structured import Tail, TextOut
 from kcli.output.table.fitted_table import Line
 from kcli.output.view import View
@@ -23,13 +23,13 @@ def write_markdown(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -
     return page.rows
 
 
-def markdown(blocks: Iterable[Block]) -> Iterator[str]:
+def markdown(blocks: Iterable[PageBlock]) -> Iterator[str]:
     """Yield the lines of a page."""
     between = ""
     for block in blocks:
         yield between
         between = "\n"
-        yield from (f"{line}\n" for line in _WRITERS[block.kind](block))
+        yield from (f"{line}\n" for line in _MARKDOWN_OF[block.kind](block))
 
 
 def escaped(text: str) -> str:
@@ -51,13 +51,13 @@ def _beginning_escaped(match: re.Match[str]) -> str:
     return f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}"
 
 
-def _fenced(block: Block) -> Iterator[str]:
+def _fenced(block: PageBlock) -> Iterator[str]:
     lines = ["".join(text for text, _ in line).rstrip() for line in block.lines]
     fence = "`" * max(3, *(len(run) + 1 for line in lines for run in _TICKS.findall(line)), 0)
     yield from (fence, *lines, fence)
 
 
-def _table(block: Block) -> Iterator[str]:
+def _table(block: PageBlock) -> Iterator[str]:
     columns = []
     for one in block.columns:  # cells that are drawn, or have gaps, are aligned in code alone
         is_drawn = one.declared.least is None and any(re.search("^ |  ", cell) for cell in one.cells)
@@ -77,7 +77,7 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-_WRITERS = {
+_MARKDOWN_OF = {
     "heading": lambda block: [f"{'##' if block.anchor else '#'} {_span(block.lines[0])}"],
     "text": lambda block: map(_span, block.lines),
     "code": _fenced,

@@ -1,6 +1,6 @@
 """Pages for people, in markdown and HTML: what the terminal shows, in blocks, with nothing cut or folded.
 
-A page takes as much memory as MOST_ROWS rows of MOST_BYTES together, whatever a command reads.
+A page takes as much memory as MOST_KEPT rows of MOST_BYTES together, whatever a command reads.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from kcli.rows import Failure, Item
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-MOST_ROWS = 50_000
+MOST_KEPT = 50_000
 MOST_BYTES = 64 << 20
 MOST_LISTED = 5000
 """Rows of a table."""
@@ -32,7 +32,7 @@ SCREEN = Screen(100, is_page=True)
 ALL_OF_THEM = "-o json has all of them."
 
 
-class Block(NamedTuple):
+class PageBlock(NamedTuple):
     """A part of a page: a heading, text, code, a drawing, a list or a table.
 
     `lines`: of a list the first is the item, those that begin with a space are below it. `columns`: of a
@@ -48,30 +48,30 @@ class Block(NamedTuple):
 class Page(NamedTuple):
     """The blocks of an answer without its findings, how many rows it has, and the findings and errors."""
 
-    blocks: list[Block]
+    blocks: list[PageBlock]
     rows: int
     findings: Sequence[Finding]
     failures: Sequence[Failure]
 
 
-def text_block(text: str, style: str = "") -> Block:
+def text_block(text: str, style: str = "") -> PageBlock:
     """Return a sentence."""
-    return Block("text", [[(printable(text, SCREEN), style)]])
+    return PageBlock("text", [[(printable(text, SCREEN), style)]])
 
 
-def heading(text: str, anchor: str = "") -> Block:
+def heading(text: str, anchor: str = "") -> PageBlock:
     """Return a heading: with an anchor that of a section, else that of the page."""
-    return Block("heading", text_block(text).lines, anchor=anchor)
+    return PageBlock("heading", text_block(text).lines, anchor=anchor)
 
 
-def table_block(columns: Sequence[ShownColumn], rows: Sequence[Sequence[tuple[str, str]]]) -> Block:
+def table_block(columns: Sequence[ShownColumn], rows: Sequence[Sequence[tuple[str, str]]]) -> PageBlock:
     """Return a table of texts with their styles; `value` of a column is not used."""
     cells = zip(*rows, strict=True) if rows else [()] * len(columns)
     measured = (
         Measured(column, [printable(text, SCREEN) for text, _ in own], [style for _, style in own], 0, 0)
         for column, own in zip(columns, cells, strict=True)
     )
-    return Block("table", columns=[*measured])
+    return PageBlock("table", columns=[*measured])
 
 
 def page_of(rows: Iterable[Item], view: View, tail: Tail) -> Page:
@@ -80,7 +80,7 @@ def page_of(rows: Iterable[Item], view: View, tail: Tail) -> Page:
     count = size = 0
     for row in view.chosen(rows):
         count += 1
-        if len(kept) < MOST_ROWS and size < MOST_BYTES:
+        if len(kept) < MOST_KEPT and size < MOST_BYTES:
             kept.append(row)
             size += bytes_of(row)
     findings, failures = tail()
@@ -92,7 +92,7 @@ def page_of(rows: Iterable[Item], view: View, tail: Tail) -> Page:
     return Page(blocks, count, findings, failures)
 
 
-def finding_blocks(findings: Iterable[Finding], failures: Iterable[Failure]) -> Iterator[Block]:
+def finding_blocks(findings: Iterable[Finding], failures: Iterable[Failure]) -> Iterator[PageBlock]:
     """Yield a list of findings by code, the worst first, then the errors; of info the codes alone."""
     lines: list[Line] = []
     for severity, code, group in by_code(findings):
@@ -107,7 +107,7 @@ def finding_blocks(findings: Iterable[Finding], failures: Iterable[Failure]) -> 
         lines += [[(f" {printable(text, SCREEN)}", "")] for text in texts]
     lines += [[(printable(failure_line(failure), SCREEN), "red")] for failure in failures]
     if lines:
-        yield Block("list", lines)
+        yield PageBlock("list", lines)
 
 
 def written_page(rows: Iterable[Item], view: View, tail: Tail) -> Page:
@@ -119,7 +119,7 @@ def written_page(rows: Iterable[Item], view: View, tail: Tail) -> Page:
 
 def _parts(
     kept: list[Item], view: View, findings: Sequence[Finding], failures: Sequence[Failure]
-) -> "Iterator[RenderableType | Block]":
+) -> "Iterator[RenderableType | PageBlock]":
     """Yield what is printed of rows: their view, or the columns that are asked for as they are."""
     if view.columns is not None or not view.headers:
         columns = [
@@ -136,38 +136,42 @@ def _parts(
         yield text_block(without_rows(view.types[0].name, findings))
 
 
-def _blocks(parts: "Iterable[RenderableType | Block]") -> Iterator[Block]:
+def _blocks(parts: "Iterable[RenderableType | PageBlock]") -> Iterator[PageBlock]:
     """Yield the blocks of what is printed; lines of text that are indented are code."""
     for kind, group in groupby(_single_blocks(parts), key=lambda block: block.kind):
         if kind == "code":
-            yield Block(kind, [[(line[0][0][2:], line[0][1])] for block in group for line in block.lines])
+            yield PageBlock(kind, [[(line[0][0][2:], line[0][1])] for block in group for line in block.lines])
         else:
             yield from group
 
 
-def _single_blocks(parts: "Iterable[RenderableType | Block]") -> Iterator[Block]:
+def _single_blocks(parts: "Iterable[RenderableType | PageBlock]") -> Iterator[PageBlock]:
     for part in parts:
-        if isinstance(part, Block):
+        if isinstance(part, PageBlock):
             yield part
             continue
-        drawn: Any = part
-        lines: list[Line] = getattr(drawn, "lines", [])  # what is a str is an empty line
-        columns: Sequence[Measured] = getattr(drawn, "columns", ())
-        if columns:
-            yield from cut_table(columns)
-        elif drawn and not drawn.is_text and not (len(lines) == 1 and lines[0][0][1] == "bold"):
-            yield Block("drawing", lines)
+        if isinstance(part, str):
+            yield from [text_block(part)] if part else []
+            continue
+        drawn: Any = part  # StyledLines
+        lines: list[Line] = drawn.lines
+        if drawn.columns:
+            yield from cut_table(drawn.columns)
+        elif not drawn.is_text and not (len(lines) == 1 and lines[0][0][1] == "bold"):
+            yield PageBlock("drawing", lines)
         else:
-            yield from (Block("code" if line[0][0].startswith("  ") else "text", [line]) for line in lines)
+            yield from (
+                PageBlock("code" if line[0][0].startswith("  ") else "text", [line]) for line in lines
+            )
 
 
-def cut_table(columns: Sequence[Measured]) -> Iterator[Block]:
+def cut_table(columns: Sequence[Measured]) -> Iterator[PageBlock]:
     """Yield a table of as many rows as a page shows, and what is left out."""
     count = len(columns[0].cells)
     if count > MOST_LISTED:
         columns = [
             one._replace(cells=one.cells[:MOST_LISTED], styles=one.styles[:MOST_LISTED]) for one in columns
         ]
-    yield Block("table", columns=columns)
+    yield PageBlock("table", columns=columns)
     if count > MOST_LISTED:
         yield text_block(f"{number(MOST_LISTED)} of {counted(count, 'row')}: {ALL_OF_THEM}", "yellow")

@@ -41,8 +41,8 @@ def codes(document):
 
 
 EXPECTED = (
-    "expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text, or in .prom, for "
-    "metrics), or a directory, NAME/"
+    "expected a file that ends in .parquet, .csv, .ndjson, .html or .md (or in .txt, with -o text, or in "
+    ".prom, for metrics), or a directory, NAME/"
 )
 
 

@@ -154,11 +154,11 @@ class TestWords:
             (["--out", "x.csv", "-o", "text"], "--out x.csv: the file's name says csv, -o says text"),
             (
                 ["--out", "x.txt", "-o", "text"],
-                "--output text: ls prints table, wide, json, ndjson, csv, tsv, prometheus",
+                "--output text: ls prints table, wide, json, ndjson, csv, tsv, html, markdown, prometheus",
             ),
             (
                 ["-o", "parquet"],
-                "--output parquet: ls prints table, wide, json, ndjson, csv, tsv, prometheus",
+                "--output parquet: ls prints table, wide, json, ndjson, csv, tsv, html, markdown, prometheus",
             ),
             (
                 ["--out", "x.csv", "--spark", "--sort", "dir"],
