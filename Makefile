@@ -1,4 +1,4 @@
-# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; lint and run (plain, oracle, live, starts, spark) are parts of test, lint and quick of check;
+# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; lint and run (plain, oracle, live, starts, spark, browser) are parts of test, lint and quick of check;
 # golden makes the recorded outputs anew; soak runs the random judges with new seeds for as long as SOAK says.
 PYTHON ?= python3
 VENV := .venv
@@ -15,7 +15,7 @@ export PYTHONHASHSEED := 0
 LIVE := tests/live
 STARTS := tests/starts/test_real_brokers.py
 
-.PHONY: demo test run plain oracle live starts spark check quick collect lint bench soak dist golden clean
+.PHONY: demo test run plain oracle live starts spark browser check quick collect lint bench soak dist golden clean
 
 SOAK ?= 30m
 
@@ -42,7 +42,7 @@ check: $(READY)
 	$(MAKE) --no-print-directory -j 2 lint quick
 
 quick: $(READY)
-	$(PYTEST) -n 2 --capture=sys -p no:logging -m 'not oracle and not spark and not slow' --hypothesis-profile=quick
+	$(PYTEST) -n 2 --capture=sys -p no:logging -m 'not oracle and not spark and not browser and not slow' --hypothesis-profile=quick
 
 test: $(READY)
 	$(MAKE) --no-print-directory -j 2 lint run
@@ -51,14 +51,14 @@ run: $(READY)
 	$(MAKE) --no-print-directory collect
 	$(BIN)/python -m tests.tools
 	@# all at once on two cores: Spark and the running brokers mostly wait
-	$(MAKE) --no-print-directory -j 5 plain oracle live starts spark
+	$(MAKE) --no-print-directory -j 6 plain oracle live starts spark browser
 
 collect: $(READY)
 	@# compiles every test once, for all that run afterwards, which show what is wrong with one
 	@$(PYTEST) --collect-only > /dev/null || true
 
 plain: $(READY)
-	$(PYTEST) -n 3 -m 'not oracle and not spark' --durations=15
+	$(PYTEST) -n 3 -m 'not oracle and not spark and not browser' --durations=15
 
 oracle: $(READY)
 	$(PYTEST) -m 'oracle and not spark' $(addprefix --ignore=,$(LIVE) $(STARTS)) --durations=5
@@ -73,6 +73,11 @@ starts: $(READY)
 
 spark: $(READY)
 	$(PYTEST) -m spark --durations=5
+
+browser: $(READY)
+	@# images of Debian have none; it comes while the others run
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || true
+	$(PYTEST) -m browser
 
 soak: $(READY)
 	$(BIN)/python -m tests.soak $(SOAK)

@@ -15,6 +15,7 @@ from kcli.manual import TOPICS
 from kcli.rows import row_types
 from tests.shell import Shell
 
+FORMATS = ["table", "wide", "json", "ndjson", "csv", "tsv", "html", "markdown"]
 ASK = """
 import json, sys, typer.main
 from commands.app import app
@@ -62,8 +63,8 @@ def words(candidates):
         (["epoch", "end-offset", "--from", ""], ["checkpoint", "batches"]),
         (["epoch", "end-offset", "--from=b"], ["batches"]),
         (["epoch", "show", "--from", "="], ["checkpoint", "batches"]),
-        (["ls", "-o", ""], ["table", "wide", "json", "ndjson", "csv", "tsv", "prometheus"]),
-        (["scan", "-o", ""], ["table", "wide", "json", "ndjson", "csv", "tsv"]),
+        (["ls", "-o", ""], [*FORMATS, "prometheus"]),
+        (["scan", "-o", ""], FORMATS),
         (["dump", "-o", "t"], ["table", "tsv", "text"]),
         (["ls", "--fail-on", ""], ["info", "warning", "error", "never"]),
         (["scan", "--only", "scan_s"], ["scan_segment"]),

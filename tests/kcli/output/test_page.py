@@ -29,7 +29,7 @@ def test_every_command_has_the_same_tables_in_both_formats_at_any_width(kcli, de
     drawn = [[[cell.strip() for cell in row] for row in rows] for _, rows in Page(html.stdout).tables]
 
     assert html.exit_code == markdown.exit_code != ExitStatus.INTERNAL
-    assert html.exit_code == ExitStatus.USAGE or html.stdout and markdown.stdout
+    assert html.exit_code == ExitStatus.USAGE or (html.stdout and markdown.stdout)
     assert drawn == markdown_tables(markdown.stdout)
 
 
