@@ -59,8 +59,8 @@ def test_queries_of_a_fleet_answer_with_and_without_findings(damaged, kcli, demo
         duckdb.sql(query).fetchall() for query in re.findall(r'duckdb -c "(.*?)"', page("check"), re.DOTALL)
     )
 
-    assert sum(count for _, count in results) == 2
-    assert len({directory for _, directory, _ in errors}) == damaged
+    assert sum(count for *_, count in results) == 2
+    assert len({directory for _, _, directory, _ in errors}) == damaged
 
 
 def test_readme_is_short_and_has_four_examples():

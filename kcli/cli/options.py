@@ -82,7 +82,7 @@ class Output(NamedTuple):
         "--out FILE",
         "Write rows to .parquet, .csv, .ndjson, .html, .md, metrics to .prom, the run to NAME/.",
     )
-    label: list[str] | None = _output("--label K=V", "Label for run.json of --out NAME/; repeatable.")
+    label: list[str] | None = _output("--label K=V", "Column label_K of the rows of --out; repeatable.")
     columns: list[str] | None = _output("--columns A,B", "Only these columns, in this order.")
     where: str | None = _output("--where CONDITION", "Only these rows: 'size < 200 and is_control'.")
     sort: list[str] | None = _output("--sort A,-B", "Sort by columns; - is descending.")

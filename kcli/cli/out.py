@@ -25,8 +25,10 @@ from kcli.output.files import IncompleteError, Text, in_batches, write_rows
 from kcli.output.formats import HTML, MARKDOWN, PROMETHEUS, TEXT, format_of, is_run_directory
 from kcli.output.parts import Parts, WrittenPart, keep_parts, new_directory
 from kcli.output.run_directory import ROWS, keep_run
+from kcli.output.values import iso
 from kcli.output.view import View
 from kcli.rows import Failure, Item
+from kcli.rows.head import HeadColumn, head_of
 
 LABEL = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,62})=(.{0,1024})")
 NO_PLACE = frozenset(
@@ -42,8 +44,8 @@ class Out:
     """The target of --out.
 
     `word`: as given. `path`: absolute, without symlinks in its directory. `by_workers`: Spark's workers write
-    the rows, to a directory. `labels` are of a run's directory. `announces`: a line on stderr says what was
-    written.
+    the rows, to a directory. `labels` are columns, and in run.json. `announces`: a line on stderr says what
+    was written.
     """
 
     word: str
@@ -57,6 +59,10 @@ class Out:
     def is_run(self) -> bool:
         """Whether it is a directory for rows, findings, errors and run.json."""
         return is_run_directory(self.word)
+
+    def head(self, summary: RunSummary) -> tuple[HeadColumn, ...]:
+        """The columns before those of each row."""
+        return head_of(socket.gethostname(), run_name(summary), self.labels)
 
     def refuse_inputs(self, file_set: FileSet) -> None:
         """Refuse a target that is an input, or inside any log dir or partition directory."""
@@ -154,6 +160,8 @@ def out_of(word: str, options: Output, *, by_workers: bool) -> Out:
     `by_workers`: Spark's workers write the rows.
     """
     form = _format(word, options)
+    if options.label and form in IN_ONE_PROCESS:
+        raise UsageError(f"--label is for rows: --out NAME/ or FILE.parquet, .csv, .ndjson, not {word}")
     by_workers = by_workers and form not in IN_ONE_PROCESS
     if by_workers and (options.sort is not None or options.limit is not None):
         raise UsageError(
@@ -246,6 +254,11 @@ def labels_of(words: list[str] | None) -> dict[str, str]:
     return labels
 
 
+def run_name(summary: RunSummary) -> str:
+    """Return the time when a run began: together with its host, its name."""
+    return str(iso(summary.started_ms))
+
+
 def run_record(view: View, summary: RunSummary) -> dict[str, object]:
     """Return what run.json says of a run that is complete; times are epoch milliseconds."""
     findings, failures = summary.messages()
@@ -256,6 +269,7 @@ def run_record(view: View, summary: RunSummary) -> dict[str, object]:
         "arguments": sys.argv[1:],
         "kcli_version": __version__,
         "host": socket.gethostname(),
+        "run": run_name(summary),
         "started_timestamp": summary.started_ms,
         "ended_timestamp": time.time_ns() // 1_000_000,
         "inputs": summary.inputs,

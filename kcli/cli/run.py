@@ -48,7 +48,7 @@ from kcli.logdir.find import FileSet, each_once
 from kcli.logdir.targets import Selection, Target
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import Answer, View, ViewError, ViewOptions, make_view
-from kcli.rows import Failure, Item
+from kcli.rows import COMMANDS, Failure, Item
 from kcli.rows.bad_news import bad_news_of
 from kcli.rows.declare import RowType
 from kcli.words import WordError
@@ -135,7 +135,7 @@ def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions)
         answer = command.answer
         if command.possible_types is not None:
             answer = answer._replace(possible=command.possible_types(unit.target for unit in units))
-        run = _Run(answer, _view(command.name, answer, output, out), output, out, summary)
+        run = _Run(answer, _view(command.name, answer, output, out, summary), output, out, summary)
         with nullcontext() if out is None else out.parts(run.view) as parts:
             by_workers = out is not None and out.by_workers
             work = command.job if command.job_of is None else command.job_of(file_set)
@@ -180,7 +180,7 @@ def run_answer(
     out = _out(output, by_workers=False)
     if out is not None:
         out.refuse_inputs(file_set or FileSet())
-    run = _Run(answer, _view(name, answer, output, out), output, out, summary)
+    run = _Run(answer, _view(name, answer, output, out, summary), output, out, summary)
     with nullcontext() if out is None else out.parts(run.view) as parts:
         run.write(iter(rows), parts)
 
@@ -193,9 +193,9 @@ def new_summary(output: Output, command: str = "") -> RunSummary:
 
 def _out(output: Output, *, by_workers: bool) -> "Out | None":
     """Return where --out sends rows, None where they go to stdout."""
-    if not is_run_directory(output.out) and output.label:
-        raise UsageError("--label is for a directory: --out NAME/")
     if output.out is None:
+        if output.label:
+            raise UsageError("--label is for the rows of --out")
         return None
     from kcli.cli.out import out_of
 
@@ -248,7 +248,7 @@ def _with_cause(failure: Failure) -> Failure:
     )
 
 
-def _view(name: str, answer: Answer, output: Output, out: "Out | None") -> View:
+def _view(name: str, answer: Answer, output: Output, out: "Out | None", summary: RunSummary) -> View:
     output_format = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
     options = ViewOptions(
         output=output_format.name if output_format else output.format or "",
@@ -264,7 +264,11 @@ def _view(name: str, answer: Answer, output: Output, out: "Out | None") -> View:
         to_run=out is not None and out.is_run,
         screen=screen_of(output.color),
         lists_findings=output.findings == INLINE,
+        # the columns of a query are those that it names
+        head=() if out is None or name not in COMMANDS else out.head(summary),
     )
+    if out is not None and out.labels and not (options.head or out.is_run):
+        raise UsageError(f"--label: the columns of {name} are those of its query; name it there")
     try:
         return make_view(name, answer, options)
     except ViewError as error:

@@ -19,6 +19,7 @@ from kcli.output.values import FINDING_KEYS, finding_values
 from kcli.output.view import View
 from kcli.rows import ArrowBlock, Failure, Item, TextBlock
 from kcli.rows.declare import Column, RowType, plain_row_type, values_of
+from kcli.rows.head import HeadColumn
 
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
@@ -228,30 +229,37 @@ ERROR_ROW = RowType(
 
 
 def write_finding_rows(
-    path: str, form: OutputFormat, findings: list[Finding], failures: Iterable[Failure] = ()
+    path: str,
+    form: OutputFormat,
+    findings: list[Finding],
+    failures: Iterable[Failure] = (),
+    *,
+    head: tuple[HeadColumn, ...] = (),
 ) -> None:
     """Write findings to a new file in place of `path`; ndjson, as on stdout, has the errors, too."""
-    _write_messages(path, form, FINDING_ROW, map(_finding_row, findings), (findings, [*failures]))
+    view = View("findings", form, (FINDING_ROW,), tagged=False, head=head)
+    _write_messages(path, view, map(_finding_row, findings), (findings, [*failures]))
 
 
-def write_failure_rows(path: str, form: OutputFormat, failures: list[Failure]) -> None:
+def write_failure_rows(
+    path: str, form: OutputFormat, failures: list[Failure], *, head: tuple[HeadColumn, ...]
+) -> None:
     """Write errors to a new file in place of `path`."""
-    _write_messages(path, form, ERROR_ROW, map(tuple, failures), ([], failures))
+    view = View("errors", form, (ERROR_ROW,), tagged=False, head=head)
+    _write_messages(path, view, map(tuple, failures), ([], failures))
 
 
 def _write_messages(
     path: str,
-    form: OutputFormat,
-    row_type: RowType,
+    view: View,
     values: Iterable[Iterable[object]],
     messages: tuple[list[Finding], list[Failure]],
 ) -> None:
     """Write rows, or the lines that a format has for findings and errors."""
-    view = View(f"{row_type.name}s", form, (row_type,), tagged=False)
-    if form.carries_findings:
+    if view.format.carries_findings:
         write_rows(path, (), view, lambda: messages)
         return
-    row = plain_row_type(row_type)
+    row = plain_row_type(view.types[0])
     write_rows(path, (row(value) for value in values), view, lambda: ([], []))
 
 

@@ -13,6 +13,7 @@ from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail
 from kcli.output.view import ShownRow, View
 from kcli.rows import COMMANDS, ArrowBlock, Item, row_types
+from kcli.rows.arrow_arrays import repeated
 from kcli.rows.declare import RowType
 
 ROWS_A_GROUP = 100_000
@@ -27,6 +28,7 @@ class ParquetWriter:
         (row_type,) = view.types
         self.rows = 0
         self._view = view
+        self._sources = view.sources_of(row_type)
         self._row_type = row_type._replace(columns=view.columns_of(row_type))
         self._parquet: Any = parquet.ParquetWriter(
             file,
@@ -46,7 +48,7 @@ class ParquetWriter:
             if isinstance(row, ArrowBlock):
                 self._write_rows(plain)
                 plain = []
-                self.write_batch(row.batch.select(list(self._row_type.names)))
+                self.write_batch(self._shown(row.batch))
             else:
                 plain.append(row)
         self._write_rows(plain)
@@ -59,6 +61,15 @@ class ParquetWriter:
                     [row.values for row in self._view.shown(rows) if isinstance(row, ShownRow)],
                 )
             )
+
+    def _shown(self, rows: RecordBatch) -> RecordBatch:
+        """Return the shown columns of rows that have all of their type."""
+        arrays, fields = [], []
+        for column, source in self._sources:
+            is_text = isinstance(source, str)
+            arrays.append(repeated(source, pa.string(), rows.num_rows) if is_text else rows.column(source))
+            fields.append(pa.field(column.name, arrays[-1].type, nullable=column.nullable))
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
     def write_batch(self, rows: RecordBatch) -> None:
         """Write a RecordBatch of the shown columns."""

@@ -26,14 +26,14 @@ def keep_run(
     `record` is what run.json says, with the number of rows.
     """
     directory = os.path.dirname(parts.directory)
-    output = parts.view.format
+    output, head = parts.view.format, parts.view.head
     count = settle(parts, written, nothing)
     findings, failures = messages
-    for name in (FINDINGS, ERRORS):
+    files = {name: os.path.join(directory, name, f"{name}.{parts.extension}") for name in (FINDINGS, ERRORS)}
+    for name in files:
         os.mkdir(os.path.join(directory, name))
-    extension = parts.extension
-    write_finding_rows(os.path.join(directory, FINDINGS, f"{FINDINGS}.{extension}"), output, findings)
-    write_failure_rows(os.path.join(directory, ERRORS, f"{ERRORS}.{extension}"), output, failures)
+    write_finding_rows(files[FINDINGS], output, findings, head=head)
+    write_failure_rows(files[ERRORS], output, failures, head=head)
     with new_file(os.path.join(directory, RECORD)) as file:
         text = json.dumps({**record, "rows": count}, ensure_ascii=False, indent=1)
         file.write(text.encode(errors="backslashreplace") + b"\n")

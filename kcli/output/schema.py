@@ -7,7 +7,8 @@ from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.kafka.findings.findings import SEVERITIES
 from kcli.output.structured import DOCUMENT_VERSION
 from kcli.rows import ONE_TYPE_AT_A_TIME, row_types
-from kcli.rows.declare import RowType, row_schema
+from kcli.rows.declare import RowType, column_schema, row_schema
+from kcli.rows.head import HOST, LABEL_PREFIX, RUN
 
 Schema = dict[str, Any]
 
@@ -63,6 +64,15 @@ ERROR = _closed(
     },
 )
 
+OUT: Schema = {
+    "title": "out",
+    "type": "object",
+    "description": "what --out puts before the columns of each row, finding and error",
+    "properties": {column.name: column_schema(column) for column in (HOST, RUN)},
+    "patternProperties": {f"^{LABEL_PREFIX}": _TEXT_SCHEMA},
+    "required": [HOST.name, RUN.name],
+}
+
 
 def _row(row_type: RowType, *, tagged: bool) -> Schema:
     schema = row_schema(row_type)
@@ -91,7 +101,8 @@ def document_schema(command: str) -> Schema:
     )
     tagged = len(types) > 1 and command not in ONE_TYPE_AT_A_TIME
     defs = {row_type.name: _row(row_type, tagged=tagged) for row_type in types}
-    return {"$schema": DIALECT, **document, "$defs": {**defs, "finding": FINDING_SCHEMA, "error": ERROR}}
+    others = {"finding": FINDING_SCHEMA, "error": ERROR, "out": OUT}
+    return {"$schema": DIALECT, **document, "$defs": {**defs, **others}}
 
 
 def pretty(schema: Schema) -> str:

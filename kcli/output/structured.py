@@ -4,6 +4,7 @@ Findings and errors are complete only after the last row: `tail()` gives them th
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from kcli.kafka.findings.findings import Finding
@@ -90,8 +91,12 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
         out.write("\n")
         out.flush()
     findings, failures = tail()
-    out.writelines(compact({"type": "finding", **finding_values(finding)}) + "\n" for finding in findings)
-    out.writelines(compact({"type": "error", **failure._asdict()}) + "\n" for failure in failures)
+    head = {one.column.name: one.text for one in view.head}
+    messages: Iterator[dict[str, Value]] = chain(
+        ({"type": "finding", **head, **finding_values(finding)} for finding in findings),
+        ({"type": "error", **head, **failure._asdict()} for failure in failures),
+    )
+    out.writelines(compact(values) + "\n" for values in messages)
 
 
 def write_tsv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:

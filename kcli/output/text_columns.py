@@ -190,14 +190,17 @@ def encoded_rows(block: ArrowBlock, view: View) -> Iterator[memoryview]:
     """Yield the rows of a block in the format of a view, some at a time; in json with commas between them."""
     style = view.style
     (row_type,) = (row_type for row_type in view.types if row_type.name == block.type_name)
-    batch = block.batch.select(list(view.names_of(row_type)))
-    step = max(min(ROWS_AT_ONCE, batch.num_rows * BYTES_AT_ONCE // (block.batch.nbytes + 1)), 1)
+    sources = view.sources_of(row_type)
+    batch = block.batch
+    step = max(min(ROWS_AT_ONCE, batch.num_rows * BYTES_AT_ONCE // (batch.nbytes + 1)), 1)
     for start in range(0, batch.num_rows, step):
         some = batch.slice(start, step)
         cells: dict[str, Cells] = {}
         if style.colon is not None and (view.tagged or not style.end.endswith(BETWEEN_ROWS)):
             cells["type"] = style.cell(block.type_name)
-        cells |= {name: _cells(values, style) for name, values in zip(batch.schema.names, some, strict=True)}
+        for one, source in sources:
+            is_text = isinstance(source, str)
+            cells[one.name] = style.cell(source) if is_text else _cells(some.column(source), style)
         yield _lines(cells, some.num_rows, style)
 
 

@@ -12,6 +12,7 @@ from kcli.output.formats import FORMATS, PROMETHEUS, TEXT, TSV, OutputFormat, Ro
 from kcli.output.screen import Screen
 from kcli.rows import ArrowBlock, Item, TextBlock, row_types, type_name
 from kcli.rows.declare import Column, RowType, Value, values_of
+from kcli.rows.head import HeadColumn, beside
 
 if TYPE_CHECKING:
     from kcli.output.where import Condition
@@ -56,7 +57,7 @@ class ViewOptions(NamedTuple):
     """What a user asks of rows: their format, and which of them.
 
     `to_file`: they go to a file of a format that is known to be one; `to_run`: to the directory of a run, a
-    file for each type. `quiet`: they go nowhere.
+    file for each type. `quiet`: they go nowhere. `head`: what the columns before those of each row say.
     """
 
     output: str
@@ -72,6 +73,7 @@ class ViewOptions(NamedTuple):
     to_run: bool = False
     screen: Screen = Screen()
     lists_findings: bool = True
+    head: tuple[HeadColumn, ...] = ()
 
 
 class ViewError(Exception):
@@ -84,7 +86,8 @@ class View(NamedTuple):
     `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is
     read after the last row that the limit shows. `single_view`: rows of all types are drawn together.
     `screen` is what tables are made for. `null`: the text of a null in csv and tsv; None: the usual one.
-    `where`: the condition that shown rows meet. `lists_findings`: a page has them below its rows.
+    `where`: the condition that shown rows meet. `lists_findings`: a page has them below its rows. `head`:
+    columns before those of each row.
     """
 
     command: str
@@ -101,6 +104,7 @@ class View(NamedTuple):
     null: str | None = None
     where: "Condition | None" = None
     lists_findings: bool = True
+    head: tuple[HeadColumn, ...] = ()
 
     @property
     def style(self) -> RowStyle:
@@ -108,12 +112,20 @@ class View(NamedTuple):
         assert self.format.style is not None, f"rows are not encoded as {self.format.name}"
         return self.format.style.with_null(self.null)
 
+    def sources_of(self, row_type: RowType) -> tuple[tuple[Column, int | str], ...]:
+        """Return the shown columns of a row type, in the order of --columns.
+
+        Each with its place in a row, or with the text that it has in every row.
+        """
+        all_of_them = _with_head(row_type, self.head)
+        if self.columns is None:
+            return all_of_them
+        by_name = {column.name: (column, source) for column, source in all_of_them}
+        return tuple(by_name[name] for name in self.columns if name in by_name)
+
     def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
         """Return the shown columns of a row type, in the order of --columns."""
-        if self.columns is None:
-            return row_type.columns
-        by_name = {column.name: column for column in row_type.columns}
-        return tuple(by_name[name] for name in self.columns if name in by_name)
+        return tuple(column for column, _ in self.sources_of(row_type))
 
     def names_of(self, row_type: RowType) -> tuple[str, ...]:
         """Return the names of the shown columns of a row type."""
@@ -142,18 +154,18 @@ class View(NamedTuple):
 
     def shown(self, rows: Iterable[Item]) -> Iterator[Shown]:
         """Yield the chosen rows cut to the shown columns; blocks as they are."""
-        places = {
-            row_type.name: [row_type.names.index(name) for name in self.names_of(row_type)]
-            for row_type in self.types
+        sources = {
+            row_type.name: [source for _, source in self.sources_of(row_type)] for row_type in self.types
         }
+        is_whole = self.columns is None and not self.head
         for row in self.chosen(rows):
             if isinstance(row, ArrowBlock):
                 yield row
                 continue
             assert isinstance(row, tuple)
             name, values = type_name(row), values_of(row)
-            if self.columns is not None:
-                values = tuple(values[place] for place in places[name])
+            if not is_whole:
+                values = tuple(one if isinstance(one, str) else values[one] for one in sources[name])
             yield ShownRow(name, values)
 
     def _meeting(self, where: "Condition", rows: Iterable[Item]) -> Iterator[Item]:
@@ -182,6 +194,12 @@ class View(NamedTuple):
             present.sort(key=itemgetter(0), reverse=descending)
             listed = [row for _, row in present] + [row for key, row in keyed if key is None]
         return listed
+
+
+def _with_head(row_type: RowType, head: tuple[HeadColumn, ...]) -> tuple[tuple[Column, int | str], ...]:
+    names = {one.column.name for one in head}
+    own = ((beside(row_type, column, names), place) for place, column in enumerate(row_type.columns))
+    return (*head, *own)
 
 
 def _sort_key(row: Item, position: int | None) -> Any:
@@ -233,7 +251,7 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         format=output_format,
         types=types,
         tagged=tagged,
-        columns=_columns(options.columns, types, command),
+        columns=_columns(options.columns, types, command, options.head),
         sort=tuple(order),
         limit=options.limit,
         headers=options.headers,
@@ -243,6 +261,7 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         null=null,
         where=condition,
         lists_findings=options.lists_findings,
+        head=options.head,
     )
 
 
@@ -275,10 +294,13 @@ def _only(name: str, types: tuple[RowType, ...], command: str) -> RowType:
     )
 
 
-def _columns(text: str | None, types: tuple[RowType, ...], command: str) -> tuple[str, ...] | None:
+def _columns(
+    text: str | None, types: tuple[RowType, ...], command: str, head: tuple[HeadColumn, ...]
+) -> tuple[str, ...] | None:
     """Return the columns of a list, each there once; None of none."""
     if text is None:
         return None
+    types = tuple(one._replace(columns=tuple(column for column, _ in _with_head(one, head))) for one in types)
     names = tuple(_known(word.strip(), types, "--columns", command) for word in text.split(","))
     if len(set(names)) < len(names):
         raise ViewError(f"--columns {text}: a column is named twice")

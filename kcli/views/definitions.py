@@ -12,6 +12,7 @@ from kcli.rows.declare import Column, RowType, row_type
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.epochs import EPOCH
 from kcli.rows.groups import GROUP_OFFSET, GROUP_ROW
+from kcli.rows.head import HOST
 from kcli.rows.metadata import METADATA_BROKER, METADATA_CONFIG, METADATA_PARTITION, METADATA_TOPIC
 from kcli.rows.partitions import LISTED_PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
@@ -52,7 +53,7 @@ Those that Kafka wrote are epoch milliseconds, as everywhere.
 """
 
 HEAD = (
-    Column("host", "str", nullable=False, doc="the machine that read the file"),
+    HOST,
     Column("broker_id", "int", nullable=True, doc="of the log dir's meta.properties"),
     Column("cluster_id", "str", nullable=True, doc="of the log dir's meta.properties"),
     Column("scan_time", MOMENT, nullable=False, doc="when the query was planned: one value for all its rows"),

@@ -1,14 +1,19 @@
 """`--out DIR/`: all that a run gives in one directory, whole or not there; files that are compressed."""
 
+import csv
 import json
 import os
+import socket
 import subprocess
 import time
 
 import pyarrow.parquet as pq
 import pytest
 
+from kcli.output.values import iso
 from tests.commands.answers import EXPECTED
+from tests.metadata_records import CLUSTER, batch, put_log
+from tests.out_rows import without_head
 from tests.processes import ENVIRONMENT, KCLI
 
 pytestmark = pytest.mark.slow
@@ -38,14 +43,13 @@ def test_rows_findings_errors_and_what_the_run_was(kcli, log, tmp_path):
     document = json.loads(printed.stdout)
     assert sorted(os.listdir(out)) == ["errors", "findings", "rows", "run.json"]
     assert os.listdir(out.parent) == ["monday"]
-    assert [{**row, "type": ...} for row in lines(out.glob("rows/*"))] == [
-        {**row, "type": ...} for row in document["rows"]
-    ]
-    assert [{**one} for one in lines([out / "findings/findings.ndjson"])] == [
-        {"type": "finding", **one} for one in document["findings"]
-    ]
-    assert lines([out / "errors/errors.ndjson"]) == [{"type": "error", **one} for one in document["errors"]]
     record = json.loads((out / "run.json").read_text())
+    head = {"host": socket.gethostname(), "run": record.pop("run"), "label_host": "b1", "label_a": ""}
+    assert iso(record["started_timestamp"]) == head["run"]
+    for name, kind in (("rows", "partition"), ("findings", "finding"), ("errors", "error")):
+        written = lines(out.glob(f"{name}/*"))
+        assert written == [{"type": kind, **head, **one} for one in document[name]]
+        assert all(list(one)[1:5] == [*head] for one in written)
     assert before <= record.pop("started_timestamp") <= record.pop("ended_timestamp")
     assert record.pop("host") and record.pop("kcli_version") and isinstance(record.pop("arguments"), list)
     counts = {
@@ -67,6 +71,50 @@ def test_rows_findings_errors_and_what_the_run_was(kcli, log, tmp_path):
 
 
 @pytest.mark.parametrize("output", ["ndjson", "csv", "parquet"])
+def test_host_run_and_labels_are_columns(kcli, demo, tmp_path, output):
+    """Those of runs of a fleet are queried together, whatever they hold."""
+    import duckdb
+
+    words = {
+        "ls": ("--topic", "orders"),
+        "dump": ("--records", "--topic", "orders"),
+        "rlmm partition": ("--columns", "label_x,host"),
+    }
+    for command, more in words.items():
+        place = f"{tmp_path}/{command}/rows.{output}" if command == "ls" else f"{tmp_path}/{command}/"
+        inputs = "u4NdSfWRQjaZ_ENyxMXLJA:0" if "rlmm" in command else demo
+        labels = ("--label", "x=7 a", "--label", "y.z=")
+        done = kcli(*command.split(), inputs, *more, "--out", place, "-o", output, *labels)
+        assert (done.exit_code, done.stderr) == (0, "")
+        pattern = f"{tmp_path}/{command}/{'' if command == 'ls' else 'rows/**/'}*.{output}"
+        read = f"read_{'json' if output == 'ndjson' else output}('{pattern}')"
+        columns = [name for name in duckdb.sql(f"FROM {read}").columns if name != "type"]
+        head = ["label_x", "host"] if "rlmm" in command else ["host", "run", "label_x", "label_y.z"]
+        assert columns[: len(head)] == head
+        assert duckdb.sql(f"SELECT DISTINCT host, label_x FROM {read}").fetchall() == [
+            (socket.gethostname(), "7 a")
+        ]
+
+
+def test_a_column_of_a_row_has_another_name_beside_that_of_the_host(kcli, tmp_path):
+    put_log(tmp_path / "data", batch(0, *CLUSTER))
+    kcli("metadata", "show", "acls", tmp_path / "data", "--out", tmp_path / "acls.csv")
+    header, row = csv.reader((tmp_path / "acls.csv").read_text().splitlines())
+    values = dict(zip(header, row, strict=True))
+    assert (values["host"], values["acl_host"]) == (socket.gethostname(), "*")
+
+
+def test_the_columns_of_a_query_are_its_own(kcli, log, tmp_path):
+    words = ("sql", "SELECT host FROM offsets", log, "--out")
+    assert kcli(*words, tmp_path / "x.csv").exit_code == 0
+    assert (tmp_path / "x.csv").read_text().partition("\n")[0] == "host"
+    refused = kcli(*words, tmp_path / "y.csv", "--label", "a=b")
+    assert (refused.exit_code, refused.stderr) == (
+        *(2, "kcli: --label: the columns of sql are those of its query; name it there\n"),
+    )
+
+
+@pytest.mark.parametrize("output", ["ndjson", "csv", "parquet"])
 def test_each_type_of_row_has_its_files(kcli, demo, tmp_path, output):
     result = kcli("scan", demo, "--out", f"{tmp_path}/x/", "-o", output)
 
@@ -80,7 +128,7 @@ def test_each_type_of_row_has_its_files(kcli, demo, tmp_path, output):
             assert [row["dir"] for row in pq.read_table(file).to_pylist()] == [one["dir"] for one in expected]
         else:
             kept = [line for line in printed.stdout.splitlines() if '"type":"finding"' not in line]
-            assert file.read_text().splitlines() == kept
+            assert without_head(file.read_text()).splitlines() == kept
 
 
 def test_processes_write_the_same(kcli, demo, tmp_path):
@@ -93,7 +141,8 @@ def test_processes_write_the_same(kcli, demo, tmp_path):
     def files(name):
         found = sorted((tmp_path / name / "rows").rglob("*.ndjson"))
         return [
-            (file.parent.relative_to(tmp_path / name), file.name[:10], file.read_text()) for file in found
+            (file.parent.relative_to(tmp_path / name), file.name[:10], without_head(file.read_text()))
+            for file in found
         ]
 
     assert len(files("one")) > 10
@@ -115,8 +164,14 @@ def test_findings_go_to_a_new_directory(kcli, log, tmp_path):
             for word in ("json", "text", "ndjson.zst")
         ),
         (["--out", "x.ndjson.gz"], f"--out x.ndjson.gz: {EXPECTED}"),
-        (["--out", "x.csv", "--label", "a=b"], "--label is for a directory: --out NAME/"),
-        (["--label", "a=b"], "--label is for a directory: --out NAME/"),
+        *(
+            (
+                ["--out", word, "-o", form, "--label", "a=b"],
+                f"--label is for rows: --out NAME/ or FILE.parquet, .csv, .ndjson, not {word}",
+            )
+            for word, form in (("x.txt", "text"), ("x.prom", "prometheus"))
+        ),
+        (["--label", "a=b"], "--label is for the rows of --out"),
         (["--out", "x/", "--label", "a"], "--label a: expected KEY=VALUE, the key of letters, digits, _ . -"),
         (["--out", "x/", "--label", "a=1", "--label", "a=2"], "--label a=2: a has a value already"),
     ],

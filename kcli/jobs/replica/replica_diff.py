@@ -132,7 +132,7 @@ def _read_row(line: bytes) -> FingerprintRow | None:
     if fields.pop("type") != "fingerprint":
         return None
     place = Where(*(fields.pop(name) for name in Where._fields))
-    row = FingerprintRow(place, **fields)
+    row = FingerprintRow(place, *(fields[name] for name in FingerprintRow._fields[1:]))
     texts, numbers = (row.hash, place.dir, place.topic), (*row[1:-2], place.partition)
     is_good = all(isinstance(text, str) for text in texts) and all(type(number) is int for number in numbers)
     if not is_good or not isinstance(row.is_last, bool) or row.range_offsets < 1:
