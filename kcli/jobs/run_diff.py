@@ -36,6 +36,8 @@ FALLS = {
     "latest_epoch": "the newest leader epoch was {} before, it is {} now",
 }
 """What is said of a number that no log makes smaller by itself."""
+ANSWERED = (0, 1, 4)
+"""Exit statuses of runs that read something."""
 NOT_WRITTEN = "this is not what --out NAME/ writes"
 
 Facts: TypeAlias = dict[str, Any]
@@ -47,11 +49,20 @@ class RunError(Exception):
 
 
 class RunRecord(NamedTuple):
-    """What run.json says that matters here."""
+    """What run.json says that matters here. `has_answers`: it came to its end and read something."""
 
     path: str
     command: str
     started_timestamp: int
+    host: str
+    labels: dict[str, str]
+    has_answers: bool
+
+    @property
+    def kind(self) -> str:
+        """What runs that can be compared share, in words."""
+        labels = (f"{key}={value}" for key, value in sorted(self.labels.items()))
+        return " ".join((self.command, "of", self.host, *labels))
 
 
 class RunFinding(NamedTuple):
@@ -69,16 +80,57 @@ def record_of(path: str) -> RunRecord:
     try:
         with open(file_path, "rb") as file:
             fields = json.load(file)
-        record = RunRecord(path, str(fields["command"]), int(fields["started_timestamp"]))
+        record = RunRecord(
+            path,
+            str(fields["command"]),
+            int(fields["started_timestamp"]),
+            str(fields.get("host")),
+            dict(fields.get("labels", ())),
+            fields.get("exit_status") in ANSWERED,
+        )
     except FileNotFoundError as error:
         raise RunError(f"{file_path}: not there; expected a directory that --out NAME/ wrote") from error
     except OSError as error:
         raise RunError(f"{file_path}: {(error.strerror or str(error)).lower()}") from error
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise RunError(f"{file_path}: {NOT_WRITTEN}") from error
-    if record.command not in COLUMNS:
-        raise RunError(f"{file_path}: a run of {record.command}; expected one of {', '.join(COLUMNS)}")
     return record
+
+
+def compared(record: RunRecord) -> RunRecord:
+    """Return a run of a command whose runs can be compared; RunError for another."""
+    if record.command not in COLUMNS:
+        path = os.path.join(record.path, RECORD)
+        raise RunError(f"{path}: a run of {record.command}; expected one of {', '.join(COLUMNS)}")
+    return record
+
+
+def last_two(directory: str) -> tuple[RunRecord, RunRecord]:
+    """Return the newest run in a directory, and before it the one of the same command, host and labels.
+
+    Those that read nothing are passed over, but for the newest. RunError where there are no two.
+    """
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError as error:
+        raise RunError(f"{directory}: {(error.strerror or str(error)).lower()}") from error
+    if RECORD in names:
+        raise RunError(f"{directory}: one run; name an earlier one before it, or the directory around both")
+    paths = [os.path.join(directory, name) for name in names]
+    records = [record_of(path) for path in paths if os.path.lexists(os.path.join(path, RECORD))]
+    runs = sorted(
+        (one for one in records if one.command in COLUMNS), key=lambda one: (one.started_timestamp, one.path)
+    )
+    if not runs:
+        raise RunError(f"{directory}: no run of {', '.join(COLUMNS)} in it; keep one a night: --out NAME/")
+    *earlier, newest = runs
+    before = [one for one in earlier if one.kind == newest.kind and one.has_answers]
+    if not before:
+        raise RunError(
+            f"{directory}: one run of its kind alone, {newest.path} ({newest.kind}): run it again with --out "
+            f"{os.path.join(directory, 'NAME')}/, or name the other run: kcli diff RUN1 {newest.path}"
+        )
+    return before[-1], newest
 
 
 def differences(first: RunRecord, last: RunRecord, *, all_of_them: bool) -> Iterator[RunDiffRow | Finding]:

@@ -25,11 +25,6 @@ if [ ! -d "$runs" ]; then
   exit 2
 fi
 
-# The newest run before this one; names sort by time.
-before=
-for one in "$runs"/check-*/; do
-  if jq -e '.exit_status < 2 or .exit_status == 4' "$one/run.json" > /dev/null 2>&1; then before=$one; fi
-done
 now=$(date -u +%Y-%m-%dT%H%M%SZ)
 case $now in *-01T*) ;; *) set -- --since "$runs/state" "$@" ;; esac
 
@@ -46,8 +41,9 @@ find "$runs/check-$now/findings" "$runs/check-$now/errors" -name '*.ndjson' -exe
   select(.severity == "error" or .error) | "error \(.code // .error) \(.path // .dir): \(.message)"'
 
 # What became worse. A log that lost its end may look whole: only two runs show it.
-if [ -n "$before" ]; then
-  answer=$(kcli diff -o json --fail-on error "$before" "$runs/check-$now/") || {
+set -- "$runs"/check-*/
+if [ $# -gt 1 ]; then
+  answer=$(kcli diff -o json --fail-on error "$runs") || {
     [ $? -eq 1 ] || exit 4
     [ "$status" -eq 4 ] || status=1
   }
@@ -56,5 +52,5 @@ if [ -n "$before" ]; then
     | "\(.verdict) \(.dir // "a log dir"): log end \(.log_end_offset_before) to \(.log_end_offset_after) "
       + (.findings_new | join(" "))'
 fi
-[ "$status" -eq 0 ] || echo "Look: kcli explain CODE${before:+; kcli diff $before $runs/check-$now/}"
+[ "$status" -eq 0 ] || echo "Look: kcli explain CODE; kcli diff $runs"
 exit "$status"

@@ -152,3 +152,50 @@ def test_directories_that_are_no_runs(kcli, runs, tmp_path, file, text, status, 
     result = kcli("diff", first, last)
     assert (result.exit_code, result.stdout) == (status, "")
     assert message in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_of_a_directory_of_runs_the_last_two_are_compared(kcli, log_dir, tmp_path):
+    """Others between them are of another command or label, or read nothing."""
+    log_dir.partition("orders-0")
+    nights = tmp_path / "nights"
+
+    def night(name, *words, command="ls", paths=(log_dir.path,)):
+        kcli(command, *paths, "--out", f"{nights}/{name}/", *words)
+
+    def asked():
+        result = kcli("diff", f"{nights}/", "-o", "json")
+        named = [line.split()[1].removeprefix(f"{nights}/") for line in result.stderr.splitlines()]
+        return result.exit_code, named, result
+
+    night("z", "--label", "rack=1")
+    night("dump", command="dump")
+    (nights / "state").mkdir()
+    status, _, alone = asked()
+    assert (status, json.loads(alone.stdout)["rows"]) == (3, [])
+    assert f"one run of its kind alone, {nights}/z (ls of " in alone.stderr and "rack=1)" in alone.stderr
+    night("y", "--label", "rack=2")
+    night("x", command="startup")
+    shutil.rmtree(log_dir.path / "orders-0")
+    night("w", "--label", "rack=1", paths=(tmp_path / "absent",))
+    night("v", "--label", "rack=1")
+    status, named, result = asked()
+    assert (status, named) == (0, ["z", "v"])
+    assert rows_of(result)[0]["orders"]["verdict"] == "gone"
+    assert result.stderr.startswith("before  ") and "\nnow     " in result.stderr
+    assert kcli("diff", nights, "-q").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("", "no run of ls, check, scan, startup in it; keep one a night: --out NAME/"),
+        ("absent", "absent: no such file or directory"),
+        ("one", "one: one run; name an earlier one before it, or the directory around both"),
+    ],
+)
+def test_directories_without_two_runs(kcli, tmp_path, place, message):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "run.json").write_text('{"command": "dump", "started_timestamp": 1}')
+    result = kcli("diff", tmp_path / place)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert message in result.stderr
