@@ -119,6 +119,7 @@ ELSEWHERE = {
     "kcli/output/verdicts.py": "tests/commands/test_check.py",
     "kcli/rows/*": "tests/kcli/rows/test_declare.py",
     "kcli/rows/truncation.py": "tests/commands/test_rescue.py",
+    "kcli/rows/head.py": "tests/commands/test_run_directory.py",
     # views of Spark and DuckDB
     "kcli/views/definitions.py": "tests/kcli/views/test_schema.py",
     "kcli/views/submit.py": "tests/commands/test_spark.py",

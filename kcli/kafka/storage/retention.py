@@ -193,7 +193,9 @@ def _blocker(segment: LocalSegment, bounds: DeletionBounds, *, is_last: bool) ->
     end = bounds.remote_end
     is_below_start = not is_last and bounds.log_start >= upper
     if end is not None and not (0 < upper <= end or is_below_start):
-        where = f"remote storage ends at {end - 1}" if end > 0 else "remote storage has no segment of this log"
+        where = (
+            f"remote storage ends at {end - 1}" if end > 0 else "remote storage has no segment of this log"
+        )
         return NOT_COPIED, f"it is not copied: {where}"
     return None
 
