@@ -242,7 +242,10 @@ class _Prompt:
 
 def _typed(history: str | None) -> Iterator[str]:
     """Yield lines that are typed, with the editing of readline; the file of a history gets them."""
-    import readline
+    try:
+        import readline
+    except ImportError:  # a Python without: lines come as the terminal edits them
+        history = None
 
     if history is not None:
         with suppress(FileNotFoundError):
