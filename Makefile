@@ -86,6 +86,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench $(BENCH)
 
 dist: $(READY)
+	@# `.venv/bin/python -m tests.packaging.trial dist` says with which Pythons, and where, the files run
 	$(BIN)/python -m tests.packaging dist
 
 golden: $(READY)

@@ -205,7 +205,7 @@ def test_nothing_names_the_machine_it_was_made_on():
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split("\n")
-    bad = re.compile("|".join(re.escape(f"{path}/") for path in (ROOT, Path.home())))
+    bad = re.compile("|".join(rf"(?<!\w){re.escape(str(path))}/" for path in (ROOT, Path.home())))
     named = [
         name
         for name in listed

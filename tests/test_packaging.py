@@ -1,7 +1,9 @@
-"""What `make dist` makes, where there is nothing but Python: no packages, no home, no environment."""
+"""What `make dist` makes, where there is nothing: no packages, no home, no environment, or no Python."""
 
+import ast
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -10,11 +12,17 @@ import zipfile
 import pytest
 
 from kcli import __version__
+from kcli.manual import page
+from tests.packaging.folder import glibc
 from tests.packaging.man_page import man_page
+from tests.packaging.one_file import first_module
+from tests.packaging.pieces import EVERY, FOLDER, HERE, ROOT
+from tests.packaging.trial import COMMANDS, EMPTY, answer
 from tests.processes import run_program
 
 pytestmark = pytest.mark.slow
 PYTHON = os.path.realpath(sys.executable)
+X86_64 = pytest.mark.skipif(HERE.machine != "x86_64", reason="the folder is for x86_64")
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +33,9 @@ def built(tmp_path_factory, testrun_uid):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             making = tmp_path_factory.mktemp("dist")
-            subprocess.run([sys.executable, "-m", "tests.packaging", making], check=True, capture_output=True)
+            subprocess.run(
+                [sys.executable, "-m", "tests.packaging", "--small", making], check=True, capture_output=True
+            )
             making.rename(folder)
     return folder
 
@@ -37,7 +47,7 @@ def bare(built, tmp_path_factory):
 
     def run(*words, **environment):
         return run_program(
-            [PYTHON, "-I", "-S", built / "kcli.pyz", *map(str, words)],
+            [PYTHON, "-I", "-S", built / HERE.file, *map(str, words)],
             env={"PATH": "/usr/bin:/bin", "HOME": "", "TMPDIR": str(folder), **environment},
             cwd=folder,
         )
@@ -47,44 +57,50 @@ def bare(built, tmp_path_factory):
 
 def installed(*words):
     """Run the kcli of this checkout."""
-    done = run_program([sys.executable, "-m", "kcli", *map(str, words)])
-    return done.returncode, done.stdout, done.stderr
-
-
-COMMANDS = [
-    "ls {demo}",
-    "ls {demo} -o table",
-    "epoch end-offset --epoch all {demo}",
-    "truncate --dry-run --to-offset 30 {demo}/orders-0 -o json --fail-on never",
-    "dump -o text {demo}/orders-0",
-    "dump -o text --print-data-log {demo}",
-    "dump -o ndjson --records {demo}",
-    "scan {demo} --jobs 2",
-    "rlmm dump {demo} -o csv --only rlmm_event",
-    "lookup offset 25 {demo} --topic orders",
-    "help",
-    "sql FROM(epochs)SELECT(topic) {demo}",
-    "help truncation",
-    "explain EPOCH-003",
-    "completion bash",
-]
+    return run_program([sys.executable, "-m", "kcli", *map(str, words)])
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_the_one_file_answers_as_an_installed_kcli_does(bare, demo, words):
-    words = words.format(demo=demo).split()
-    done = bare(*words)
+def test_the_one_file_and_the_folder_answer_as_the_source_does(built, bare, demo, words):
+    done = bare(*words.format(demo=demo).split())
+    expected = answer([sys.executable, "-m", "kcli"], words, demo)
 
-    assert (done.returncode, done.stdout, done.stderr) == installed(*words)
+    assert (done.returncode, done.stdout, done.stderr) == expected
     assert done.returncode == 0 and done.stdout
+    if HERE.machine == "x86_64":
+        assert answer([built / "kcli" / "kcli"], words, demo, EMPTY) == expected
+
+
+@X86_64
+def test_the_folder_runs_from_elsewhere_with_the_libc_that_the_manual_names(built, tmp_path):
+    (tmp_path / "kcli").symlink_to(built / "kcli" / "kcli")
+    foreign = {"PATH": "/usr/bin:/bin", "PYTHONHOME": "/nowhere", "PYTHONPATH": str(tmp_path)}
+    done = run_program([tmp_path / "kcli", "--version"], env=foreign, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"kcli {__version__}\n", "")
+    assert f"glibc {glibc(built / 'kcli')} " in page("intro")
+
+
+@X86_64
+def test_an_answer_about_headers_loads_neither_arrow_nor_duckdb(built, demo):
+    code = "import sys; from kcli.__main__ import main; sys.argv[1:] = sys.argv[2:]; main()"
+    asked = (
+        f"import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr)); {code}"
+    )
+    start = [built / "kcli" / "bin" / "python3.11", "-I", "-S", "-c", asked, "-"]
+    for words in ("ls", "check", "epoch show"):
+        loaded = run_program([*start, *words.split(), demo]).stderr.split()
+        assert "kcli.__main__" in loaded
+        assert [name for name in ("pyarrow", "duckdb", "pyspark", "pandas") if name in loaded] == []
 
 
 @pytest.mark.parametrize("extension", ["parquet", "csv", "ndjson"])
 def test_the_one_file_writes_files(bare, demo, tmp_path, extension):
     paths = [tmp_path / f"{name}.{extension}" for name in ("bare", "installed")]
-    words = ["dump", "--only", "dump_batch", demo, "--out"]
+    columns = "file,base_offset,count,max_timestamp,is_valid"  # not when the run began
+    words = ["dump", "--only", "dump_batch", "--columns", columns, demo, "--out"]
 
-    assert bare(*words, paths[0]).returncode == installed(*words, paths[1])[0] == 0
+    assert bare(*words, paths[0]).returncode == installed(*words, paths[1]).returncode == 0
     assert paths[0].read_bytes() == paths[1].read_bytes() != b""
 
 
@@ -98,7 +114,7 @@ def test_the_one_file_says_what_it_lacks(bare, demo):
 def test_the_one_file_unpacks_where_it_may(built, demo, tmp_path):
     def run(**environment):
         done = run_program(
-            [PYTHON, "-I", "-S", built / "kcli.pyz", "--version"],
+            [PYTHON, "-I", "-S", built / HERE.file, "--version"],
             env={"PATH": "/usr/bin:/bin", **environment},
         )
         return done.returncode, done.stdout + done.stderr
@@ -115,10 +131,25 @@ def test_the_one_file_unpacks_where_it_may(built, demo, tmp_path):
     status, said = run(HOME="", TMPDIR=str(temporary))
     assert (status, said.splitlines()) == (
         1,
-        ["kcli: no directory to unpack to: set SHIV_ROOT to one that you may write to"],
+        ["kcli: no directory to unpack to: set KCLI_ROOT to one that you may write to"],
     )
     (home / ".cache" / "kcli").rename(tmp_path / "root")
-    assert run(HOME="", TMPDIR=str(temporary), SHIV_ROOT=str(tmp_path / "root")) == version
+    assert run(HOME="", TMPDIR=str(temporary), KCLI_ROOT=str(tmp_path / "root")) == version
+
+
+def test_the_one_file_names_the_one_for_another_python(tmp_path):
+    first = tmp_path / "__main__.py"
+    first.write_text(first_module(HERE._replace(python=(3, 99)), "0"))
+    running = ".".join(map(str, HERE.python))
+    done = run_program([PYTHON, "-I", "-S", first])
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"kcli: this file is for CPython 3.99 on {HERE.machine}, not for {running} on {HERE.machine}: "
+        f"take {HERE.file}\n"
+    )
+    assert len({place.file for place in EVERY}) == 8
+    ast.parse(first.read_text(), feature_version=(3, 6))  # an old Python says so, too
 
 
 def test_the_version_has_the_commit_that_was_built(bare):
@@ -136,7 +167,7 @@ def test_the_wheel_has_three_packages_and_the_one_that_spark_looks_for(built):
         metadata = archive.read(next(name for name in names if name.endswith("/METADATA"))).decode()
 
     assert wheel.name == f"kcli_for_kafka-{__version__}-py3-none-any.whl"
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name and ".data/" not in name} == {
         "formats",
         "kcli",
         "commands",
@@ -146,6 +177,11 @@ def test_the_wheel_has_three_packages_and_the_one_that_spark_looks_for(built):
     assert {f"kcli/runbooks/{name}" for name in ("pre-start-gate.sh", "alerts.yml", "dashboard.json")} <= {
         *names
     }
+    assert {
+        f"kcli_for_kafka-{__version__}.data/data/share/{name}"
+        for name in ("man/man1/kcli.1", "zsh/site-functions/_kcli", "fish/vendor_completions.d/kcli.fish")
+    } <= {*names}
+    assert re.findall(r"Python :: (3\.\d+)", metadata) == ["3.11", "3.12", "3.13", "3.14"]
     needed = [
         line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra" not in line
     ]
@@ -163,3 +199,10 @@ def test_the_sdist_builds_without_the_checkout(built):
 
 def test_the_man_page_is_built(built):
     assert (built / "kcli.1").read_text() == man_page()
+
+
+def test_the_container_is_made_of_what_is_built():
+    added = re.findall(r"^(?:ADD|COPY) (\S+)", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+
+    assert added == [FOLDER]
+    assert f"`{FOLDER}`" in page("intro")

@@ -1,109 +1,99 @@
-"""`python -m tests.packaging [DIR]` builds distributions; the one file unpacks its packages once."""
+"""`python -m tests.packaging [DIR]` builds every distribution; `--small` those that this Python can run."""
 
-import fcntl
+import os
 import shutil
-import subprocess
 import sys
+import tarfile
 import tempfile
-import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.packaging.folder import glibc, lay
 from tests.packaging.man_page import man_page
+from tests.packaging.one_file import write
+from tests.packaging.pieces import EVERY, FOLDER, HERE, ROOT, download, interpreter, run
 
-ROOT = Path(__file__).resolve().parents[2]
-COMMIT = ROOT / "kcli" / "commit.txt"
-NOT_NEEDED = (
-    "bin",
-    "**/__pycache__",
-    "**/tests",
-    "**/*.pyx",
-    "**/*.pxd",
-    "**/*.pxi",
-    "**/*.h",
-    "numpy/f2py",
-    "numpy/distutils",
-    "pyarrow/include",
-    "pyarrow/src",
-    "pyarrow/libarrow_python.so",
-    "pyarrow/libarrow_python.so.*.*.*",
-    *(f"pyarrow/lib{name}.so*" for name in ("arrow_flight", "arrow_s3", "arrow_python_flight")),
-    *(f"pyarrow/{name}.*.so" for name in ("_flight", "_dataset_*", "_substrait", "_s3fs", "_gcsfs")),
-)
-"""Of the packages: what kcli never imports."""
+SHARED = {
+    "bash": "bash-completion/completions/kcli",
+    "zsh": "zsh/site-functions/_kcli",
+    "fish": "fish/vendor_completions.d/kcli.fish",
+}
+"""Where a shell looks below share/ for the completion of a command."""
 
 
 def main():
-    """Build everything."""
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve()
+    """Build everything, or for a test what this Python and this machine run, the folder not packed."""
+    small = "--small" in sys.argv
+    words = [word for word in sys.argv[1:] if word != "--small"]
+    target = Path(words[0] if words else "dist").resolve()
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    # two builds of one checkout break each other
-    with open(ROOT / "pyproject.toml", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        wheel = packages(target)
     (target / "kcli.1").write_text(man_page())
-    with tempfile.TemporaryDirectory() as folder:
-        one_file(wheel, Path(folder), target / "kcli.pyz")
+    wheel = packages(target)
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
+        places = [HERE] if small else EVERY
+        folder = target / "kcli" if small else Path(scratch) / "kcli"
+        done = [pool.submit(one_file, wheel, place, Path(scratch), target) for place in places]
+        if HERE.machine == "x86_64":  # it compiles itself
+            done.append(pool.submit(whole_folder, wheel, Path(scratch), folder, compiled=not small))
+        for each in done:
+            each.result()
+        if not small and HERE.machine == "x86_64":
+            pack(folder, target / FOLDER)
+            print(f"{FOLDER} runs with glibc {glibc(folder)} and newer")
     for path in sorted(target.iterdir()):
         print(f"{path.stat().st_size / 1e6:7.2f} MB  {path.name}")
 
 
 def packages(target):
-    """Build sdist and wheel, the wheel from the sdist; return the wheel."""
-    words = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    COMMIT.write_text(subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
-    try:
-        python("-m", "build", "--no-isolation", "--outdir", target, ".")
-    finally:
-        COMMIT.unlink()
+    """Build sdist and wheel, the wheel from the sdist, of a copy of the checkout; return the wheel."""
+    with tempfile.TemporaryDirectory() as scratch:
+        words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = run([*words, "formats", "kcli", "commands", "pyproject.toml", "README.md", "LICENSE"])
+        for name in filter(None, listed.split("\0")):
+            if os.path.exists(ROOT / name):
+                copy = Path(scratch, name)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(ROOT / name, copy)
+        described = run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+        Path(scratch, "kcli", "commit.txt").write_text(described)
+        write_shared(Path(scratch, "share"))
+        run([sys.executable, "-m", "build", "--no-isolation", "--outdir", target, scratch])
     (wheel,) = target.glob("*.whl")
     return wheel
 
 
-def one_file(wheel, folder, target):
-    """Make the file that runs where there is nothing but Python."""
-    site = folder / "site-packages"
-    limits = ROOT / "constraints.txt"
-    python(
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-compile",
-        "--only-binary",
-        ":all:",
-        "-c",
-        limits,
-        "--target",
-        site,
-        f"{wheel}[sql]",
-    )
-    for pattern in NOT_NEEDED:
-        for path in list(site.glob(pattern)):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    plain = folder / "plain.pyz"
-    python(
-        "-m", "shiv.cli", "--site-packages", site, "--compile-pyc", "--extend-pythonpath",
-        "--entry-point", "kcli.__main__:main", "--output-file", plain,
-    )  # fmt: skip
-    main_of_ours = (
-        f"VERSION = {tuple(sys.version_info[:2])}\n{(Path(__file__).parent / 'root.py').read_text()}"
-    )
-    with zipfile.ZipFile(plain) as archive, target.open("wb") as file:
-        file.write(b"#!/usr/bin/env python3\n")
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as ours:
-            for entry in archive.infolist():
-                ours.writestr(entry, main_of_ours if entry.filename == "__main__.py" else archive.read(entry))
-    target.chmod(0o755)
+def write_shared(share):
+    """Write what a wheel installs beside the packages: the man page, and the completion of each shell."""
+    texts = {"man/man1/kcli.1": man_page()} | {
+        path: run([sys.executable, "-m", "kcli", "completion", shell]) for shell, path in SHARED.items()
+    }
+    for path, text in texts.items():
+        (share / path).parent.mkdir(parents=True)
+        (share / path).write_text(text)
 
 
-def python(*words):
-    """Run this Python in the checkout; what it says is shown if it fails."""
-    done = subprocess.run(
-        [sys.executable, *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+def one_file(wheel, place, scratch, target):
+    write(download(wheel, place, scratch), place, target / place.file)
+
+
+def whole_folder(wheel, scratch, folder, *, compiled):
+    wheels = download(wheel, EVERY[0], scratch / "folder")
+    lay(interpreter(), wheels, folder, compiled=compiled)
+
+
+def pack(folder, target):
+    """Pack a folder, owned by root, its files as old as the commit."""
+    seconds = int(run(["git", "log", "-1", "--format=%ct"]))
+
+    def anonymous(entry):
+        entry.uid = entry.gid = 0
+        entry.uname = entry.gname = "root"
+        entry.mtime = seconds
+        return entry
+
+    with tarfile.open(target, "w:gz", compresslevel=9) as archive:
+        archive.add(folder, folder.name, filter=anonymous)
 
 
 if __name__ == "__main__":
