@@ -43,7 +43,7 @@ def main() -> None:
     gc.set_threshold(FEW_COLLECTIONS)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    from kcli.cli.signals import Interrupted, ignore, install
+    from kcli.cli.signals import Interrupted, ignore, install, leave
 
     try:
         install()
@@ -57,7 +57,7 @@ def main() -> None:
         # its threads, and Spark's attempts to take leave of a server that has gone, would last for minutes
         with suppress(OSError):
             sys.stdout.flush()
-        os._exit(status)
+        leave(status)
     if "_duckdb" not in sys.modules:  # it reports what no collection found
         gc.freeze()  # the interpreter's last collection would look through all that ends anyway
     raise SystemExit(status)

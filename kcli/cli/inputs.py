@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
@@ -12,6 +13,7 @@ from kcli.cli.options import Inputs
 from kcli.cli.parsers import split_list
 from kcli.cli.status import RefusedError, UsageError
 from kcli.engine.contract import Unit
+from kcli.logdir.archives import HEAD_BYTES, is_archive, unpack_stream
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import FileSet, find
 from kcli.logdir.log_dirs import version_of
@@ -78,12 +80,12 @@ def comparing(
 def _listed(inputs: Inputs) -> Iterator[str]:
     for path in inputs.paths or ():
         if path == "-":
-            yield from _split(_stdin(path), inputs)
+            yield from _of_stdin(inputs)
         else:
             yield path
     if inputs.files_from is not None:
         name = inputs.files_from
-        yield from _split(_stdin("--files-from -") if name == "-" else _file("--files-from", name), inputs)
+        yield from _split(_list_on_stdin() if name == "-" else _file("--files-from", name), inputs)
     if inputs.server_config is not None and not _is_path_given(inputs):
         yield from _log_dirs(inputs.server_config)
 
@@ -99,13 +101,29 @@ def _split(data: bytes, inputs: Inputs) -> list[str]:
     return [os.fsdecode(line) for line in lines if line]
 
 
-def _stdin(word: str) -> bytes:
+def _of_stdin(inputs: Inputs) -> list[str]:
+    """Return the paths that stdin lists, or where the archive is that stdin has."""
+    with _stdin("-") as stream:
+        head = stream.read(HEAD_BYTES)
+        if is_archive(head):
+            return [unpack_stream(head, stream)]
+        return _split(_bounded(stream, "-", head), inputs)
+
+
+@contextmanager
+def _stdin(word: str) -> Iterator[BinaryIO]:
     if sys.stdin is None:
         raise UsageError(f"{word}: stdin is closed")
     try:
-        return _bounded(sys.stdin.buffer, word)
+        yield sys.stdin.buffer
     except OSError as error:
         raise UsageError(f"{word}: stdin: {(error.strerror or str(error)).lower()}") from error
+
+
+def _list_on_stdin() -> bytes:
+    word = "--files-from -"
+    with _stdin(word) as stream:
+        return _bounded(stream, word)
 
 
 def _file(option: str, path: str) -> bytes:
@@ -118,8 +136,9 @@ def _file(option: str, path: str) -> bytes:
         raise UsageError(f"{option} {path}: {(reason or str(error)).lower()}") from error
 
 
-def _bounded(file: BinaryIO, word: str) -> bytes:
-    data = file.read(LIST_LIMIT + 1)
+def _bounded(file: BinaryIO, word: str, head: bytes = b"") -> bytes:
+    """Return what a file has after a head that was read, behind that head."""
+    data = head + file.read(LIST_LIMIT + 1)
     if len(data) > LIST_LIMIT:
         raise UsageError(f"{word}: more than {LIST_LIMIT} bytes")
     return data

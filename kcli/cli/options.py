@@ -24,7 +24,7 @@ class Inputs(NamedTuple):
     """What is read: paths, and which partitions below them."""
 
     paths: list[str] | None = argument(
-        "PATH...", "Log dirs or partition dirs, of some commands files; globs; - reads paths from stdin."
+        "PATH...", "Log dirs or partition dirs, of some commands files; globs; .tar; - is stdin."
     )
     topic: list[str] | None = _input("--topic NAME,...", "Only these topics; globs.")
     topic_regex: list[str] | None = _input(

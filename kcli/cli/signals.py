@@ -7,12 +7,13 @@ follows within SAME_MOMENT: a terminal that closes sends several.
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 T = TypeVar("T")
 
@@ -64,11 +65,19 @@ def _receive(number: int, _frame: FrameType | None) -> None:
     now = time.monotonic()
     if _state.received is not None:
         if now - _state.at > SAME_MOMENT:
-            os._exit(BY_SIGNAL + number)  # worker processes follow
+            leave(BY_SIGNAL + number)  # worker processes follow
         return
     _state.received, _state.at = number, now
     if not _state.deferred:
         raise Interrupted(number)
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once; unpacked archives go with it."""
+    archives = sys.modules.get("kcli.logdir.archives")
+    if archives is not None:
+        archives.remove_unpacked()
+    os._exit(status)
 
 
 def acknowledge() -> None:

@@ -23,6 +23,7 @@ from kcli.engine.inline import failed, reduced
 from kcli.engine.spark_bins import consecutive_bins
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_local, opened
 from kcli.engine.spark_worker import look_for, unpacked
+from kcli.logdir.buffers import UNPACKED, shown
 
 Work: TypeAlias = tuple[Map, Sink | None]
 Batches: TypeAlias = Iterator[Any]
@@ -264,7 +265,9 @@ def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
         host, path = lacking[0], unseen[lacking[0]][0]
         hosts = "" if len(unseen) == 1 else f" ({len(lacking)} of {len(unseen)} hosts lack some)"
         more = f" and {len(unseen[host]) - 1} more of {len(paths)}" if len(unseen[host]) > 1 else ""
+        is_archive = UNPACKED in path
+        advice = "archives are unpacked here alone" if is_archive else "mount it there, as it is here"
         raise EngineMissingError(
-            f"the Spark worker on {host} does not see {path}{more}{hosts}: "
-            "mount it there, as it is here, or leave out --spark"
+            f"the Spark worker on {host} does not see {shown(path)}{more}{hosts}: {advice}, or leave out "
+            "--spark"
         )

@@ -7,10 +7,12 @@ one that grew is a fact that callers can ask for (`DataFile.grown`).
 
 import errno
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import NamedTuple, Self, TypeVar
 
 from formats.errors import FormatError, LimitError, TruncatedError
@@ -32,6 +34,9 @@ OS_ERRORS = {
 }
 
 
+UNPACKED, FILES, NAME_FILE = "kcli-unpacked-", "files", "name"
+"""What the directory of an unpacked archive begins with, and what is in it: its files, how it was named."""
+_OF_UNPACKED = re.compile(rf"(.*/{UNPACKED}[^/]+)/{FILES}(?=/|$)")
 ENCRYPTED, NO_MANIFEST = "encrypted", "no-manifest"
 CANNOT_READ = frozenset({*OS_ERRORS.values(), "not-a-file", "changed", "read-failed", ENCRYPTED, NO_MANIFEST})
 """Codes of a FileError that say nothing about the bytes: they were not to be had."""
@@ -124,7 +129,11 @@ def _not_regular(mode: int) -> str:
 
 
 def shown(path: str) -> str:
-    """Return a path as text: bytes that are not UTF-8 are percent-encoded (and then `%` is, too)."""
+    """Return a path as text: bytes that are not UTF-8 are percent-encoded (and then `%` is, too).
+
+    In an unpacked archive it begins with the name of the archive.
+    """
+    path = in_archive(path)
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -132,6 +141,21 @@ def shown(path: str) -> str:
         text = raw.replace(b"%", b"%25").decode("utf-8", "surrogateescape")
         return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
     return path
+
+
+def in_archive(path: str) -> str:
+    """Return the path of an unpacked file as one in the archive that was named; others as they are."""
+    match = _OF_UNPACKED.match(path) if UNPACKED in path else None
+    try:
+        return path if match is None else f"{_archive_name(match[1])}{path[match.end() :]}"
+    except OSError:
+        return path
+
+
+@lru_cache(maxsize=64)
+def _archive_name(directory: str) -> str:
+    with open(os.path.join(directory, NAME_FILE), encoding="utf-8") as file:
+        return file.read()
 
 
 def word_of(text: str) -> str:

@@ -22,6 +22,7 @@ from formats.names import (
     parse_file,
     parse_partition_dir,
 )
+from kcli.logdir.archives import archive_inputs
 from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.classify import (
     LOG_DIR,
@@ -109,7 +110,15 @@ class FileSet:
 def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> FileSet:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
     file_set = FileSet(server=server, selection=selection)
-    given = [*expand(arguments)]
+    given: list[str] = []
+    for argument in expand(arguments):
+        try:
+            archive = archive_inputs(argument)
+        except FileError as error:
+            archive = [], error
+        given += [argument] if archive is None else archive[0]
+        if archive is not None and archive[1] is not None:
+            file_set.failures.append(archive[1])
     for argument in given:
         try:
             _argument(argument, selection, file_set)

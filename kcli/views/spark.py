@@ -18,6 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from kcli.engine.contract import Unit
 from kcli.engine.inline import inline
 from kcli.engine.spark_bins import consecutive_bins
+from kcli.logdir.archives import archive_of
 from kcli.logdir.find import FileSet, find
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.targets import Target
@@ -90,6 +91,9 @@ def plan_tasks(
     directory, asked = directory or os.getcwd(), query(options)
     cores = cores or os.cpu_count() or 1
     with chdir(directory):
+        for path in asked.paths:
+            if archive_of(path) is not None:
+                raise WordError(f"{path}: unpack the archive where every worker sees it, or use kcli sql")
         file_set = readable(find(asked.paths, asked.selection))
         if not file_set.targets and file_set.failures and asked.view != FINDINGS:
             raise WordError(str(file_set.failures[0]))

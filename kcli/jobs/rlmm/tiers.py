@@ -50,6 +50,7 @@ from kcli.kafka.remote.lineage import (
 from kcli.kafka.remote.retention import DELETE, expire_remote, left_alone, tier_verdicts
 from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
+from kcli.logdir.partition import shown_path
 from kcli.rows.lookups import FoundBatch, FoundRecord
 from kcli.rows.remote_tiers import (
     RemotePlace,
@@ -286,6 +287,7 @@ def lookup_timestamp(leader: Leader, *, timestamp: int, storage: tuple[str, ...]
     yield from (finding for finding in findings if finding.code != "LOOKUP-004")
     tries.append("the local log is searched")
     if isinstance(local, FoundRecord):
+        local = local._replace(path=shown_path(leader.partition, local.path or ""))
         row = row._replace(found=True, tier=LOCAL_TIER, record=local)
     yield row._replace(tries=tuple(tries), reason=FOUND if isinstance(local, FoundRecord) else local)
 

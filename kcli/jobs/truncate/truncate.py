@@ -49,7 +49,7 @@ from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH_OFFSET, end_offset_
 from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.surviving_files import opened_files
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import FileError, in_archive
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition, shown_path
 from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRound, TruncationRow
 
@@ -580,6 +580,7 @@ def _logs(partition: Partition) -> str:
 
 def _quoted(path: str) -> str:
     """Return a path as a POSIX shell takes it, whatever bytes it is made of."""
+    path = in_archive(path)
     if path.startswith("-"):
         path = f"./{path}"
     try:

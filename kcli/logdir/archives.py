@@ -1,0 +1,297 @@
+"""Archives as inputs: .tar, .tar.gz, .tgz and .tar.zst, unpacked into a directory that goes with the process.
+
+    $TMPDIR/kcli-unpacked-XXXXXXXX/name    how the archive was named: what paths in it begin with
+    $TMPDIR/kcli-unpacked-XXXXXXXX/files/  its members
+
+A member that leads out of it, or is neither a file nor a directory nor a link, is a reason to read nothing of
+an archive. Of one that is cut there is what comes before the cut.
+"""
+
+import atexit
+import glob
+import io
+import os
+import re
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, cast
+
+from formats.names import UNKNOWN, parse_file
+from kcli.logdir.buffers import FILES, NAME_FILE, UNPACKED, FileError, file_error, shown
+from kcli.logdir.classify import directory_kind
+from kcli.logdir.log_dirs import version_of
+from kcli.logdir.write_guard import scratch_directory
+
+if TYPE_CHECKING:
+    import tarfile
+
+SUFFIX = re.compile(r"\.(?:tar(?:\.gz|\.zst)?|tgz)(?=/|$)")
+STDIN = "stdin"
+"""What paths in an archive on stdin begin with."""
+HEAD_BYTES = 512
+GZIP, ZSTD, USTAR = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", slice(257, 262)
+READ_AT_ONCE = 1 << 18
+ZSTD_AT_ONCE = 1 << 12
+"""Arrow loses what it read last where a stream is cut."""
+MOST_MEMBERS = 1 << 20
+DEEPEST = 100
+SPARE_BYTES = 64 << 20
+"""Of the file system of $TMPDIR, for others."""
+
+
+class Unpacked(NamedTuple):
+    """What an archive gives: the directory of its members, and why some or all of them are not there."""
+
+    root: str
+    error: FileError | None
+
+
+class _RefusedMemberError(Exception):
+    """A member is a reason to read nothing; the message says why."""
+
+
+_UNPACKED: dict[object, Unpacked] = {}
+"""By the path and version of an archive, or by the directory."""
+_OURS: list[tuple[int, str]] = []
+"""The directories to remove, and the process that made each: those that it forks leave it alone."""
+
+
+@atexit.register
+def remove_unpacked() -> None:
+    """Remove what was unpacked by this process."""
+    for process, directory in _OURS:
+        if process == os.getpid():
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def archive_of(path: str) -> tuple[str, str] | None:
+    """Return the archive that a path leads to or into, and what follows its name; None for another path."""
+    for suffix in SUFFIX.finditer(path):
+        archive = path[: suffix.end()]
+        if os.path.isfile(archive):
+            return archive, os.path.normpath(f"/{path[suffix.end() :]}").lstrip("/")
+    return None
+
+
+def archive_inputs(path: str) -> tuple[list[str], FileError | None] | None:
+    """Return the log dirs, partitions and files in an archive, and what is wrong with it; None for none.
+
+    `path` may go on in the archive, also as a glob: then there is what it leads to.
+    """
+    unpacked, inside = _UNPACKED.get(path), ""
+    if unpacked is None:
+        archive = archive_of(path)
+        if archive is None:
+            return None
+        unpacked, inside = _unpacked_file(archive[0]), archive[1]
+    if inside:
+        named = sorted(glob.glob(inside, root_dir=unpacked.root)) if glob.has_magic(inside) else []
+        return [os.path.join(unpacked.root, name) for name in named or [inside]], unpacked.error
+    inputs = [*_inputs_below(unpacked.root)]
+    return inputs or ([] if unpacked.error else [unpacked.root]), unpacked.error
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a stream that begins so, with HEAD_BYTES if it has them, is a tar, compressed or not."""
+    return head.startswith((GZIP, ZSTD)) or head[USTAR] == b"ustar"
+
+
+def unpack_stream(head: bytes, rest: IO[bytes]) -> str:
+    """Unpack an archive of which the head has been read; return the path that `archive_inputs` takes."""
+    unpacked = _unpack(STDIN, io.BufferedReader(_Rejoined(head, rest)), head)
+    _UNPACKED[unpacked.root] = unpacked
+    return unpacked.root
+
+
+def _unpacked_file(path: str) -> Unpacked:
+    key = (os.path.abspath(path), version_of(path))
+    if key not in _UNPACKED:
+        try:
+            with open(path, "rb") as file:
+                head = file.read(HEAD_BYTES)
+                file.seek(0)
+                _UNPACKED[key] = _unpack(path, file, head)
+        except OSError as error:
+            raise file_error(path, error) from error
+    return _UNPACKED[key]
+
+
+def _inputs_below(root: str) -> Iterator[str]:
+    for place, folders, files in os.walk(root):
+        folders.sort()
+        if directory_kind(place) is not None:
+            folders.clear()
+            yield place
+        else:
+            yield from (
+                os.path.join(place, name) for name in sorted(files) if parse_file(name).kind != UNKNOWN
+            )
+
+
+def _unpack(name: str, file: IO[bytes], head: bytes) -> Unpacked:
+    try:
+        directory = tempfile.mkdtemp(prefix=UNPACKED, dir=scratch_directory())
+    except FileNotFoundError as missing:
+        raise FileError(name, "read-failed", str(missing)) from missing
+    _OURS.append((os.getpid(), directory))
+    with open(os.path.join(directory, NAME_FILE), "w", encoding="utf-8") as named:
+        named.write(shown(name))
+    root = os.path.join(directory, FILES)
+    os.mkdir(root)
+    last, error = _extract(_Decompressed(file, head), root)
+    if error is None:
+        return Unpacked(root, None)
+    where, why = f"{shown(last)}: " if last else "", getattr(error, "strerror", None) or str(error)
+    if last and not isinstance(error, _RefusedMemberError | ValueError | OverflowError):
+        message = f"{where}the archive cannot be read on from there: {why}; what follows is not here"
+        return Unpacked(root, FileError(name, "truncated", message))
+    shutil.rmtree(root)
+    os.mkdir(root)
+    code = "unsafe-member" if isinstance(error, _RefusedMemberError) else "corrupt"
+    return Unpacked(root, FileError(name, code, f"{where}{why}; nothing of the archive is read"))
+
+
+def _extract(stream: "_Decompressed", root: str) -> tuple[str, Exception | None]:
+    """Write the members below the root; return the name of the last one, and why it ended early."""
+    import tarfile
+
+    last, source = "", cast("IO[bytes]", stream)
+    try:
+        with tarfile.open(fileobj=source, mode="r|", bufsize=READ_AT_ONCE, tarinfo=_member_type()) as tar:
+            for number, member in enumerate(tar):
+                last = member.name
+                if number == MOST_MEMBERS:
+                    return last, _RefusedMemberError(f"more than {MOST_MEMBERS} members")
+                _write(tar, member, root)
+    except (_RefusedMemberError, tarfile.TarError, OSError, ValueError, OverflowError) as error:
+        return last, stream.error or error
+    return last, stream.error
+
+
+def _member_type() -> "type[tarfile.TarInfo]":
+    """Return a class of members that takes no header but zeros for the end, as tarfile does."""
+    import tarfile
+
+    class StrictMember(tarfile.TarInfo):
+        @classmethod
+        def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+            try:
+                return super().fromtarfile(archive)
+            except tarfile.HeaderError as error:
+                if type(error).__name__ == "EOFHeaderError":
+                    raise
+                raise tarfile.ReadError(str(error)) from error
+
+    return StrictMember
+
+
+def _write(tar: "tarfile.TarFile", member: "tarfile.TarInfo", root: str) -> None:
+    """Write a member with its modification time; _RefusedMemberError for one that leads out."""
+    path = _place(member.name, root)
+    if member.isdir():
+        os.makedirs(path, exist_ok=True)
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.lexists(path):
+        os.unlink(path)  # of several members of a name the last counts
+    if member.issym():
+        target = os.path.realpath(os.path.join(os.path.dirname(path), member.linkname))
+        if os.path.isabs(member.linkname) or not _is_below(target, root):
+            raise _RefusedMemberError(f"a link that leads out of the archive, to {shown(member.linkname)}")
+        os.symlink(member.linkname, path)
+    elif member.islnk():
+        os.link(_place(member.linkname, root), path, follow_symlinks=False)
+    elif member.isreg():
+        _copy(tar, member, path)
+    else:
+        raise _RefusedMemberError("a device or a pipe")
+
+
+def _place(name: str, root: str) -> str:
+    parts = [part for part in name.split("/") if part not in {"", "."}]
+    if name.startswith("/") or ".." in parts:
+        raise _RefusedMemberError("a name that leads out of the archive")
+    if len(parts) > DEEPEST:
+        raise _RefusedMemberError(f"more than {DEEPEST} directories in each other")
+    path = os.path.join(root, *parts)
+    if parts and not _is_below(os.path.realpath(os.path.dirname(path)), root):
+        raise _RefusedMemberError("its directory is a link that leads out of the archive")
+    return path
+
+
+def _is_below(path: str, root: str) -> bool:
+    root = os.path.realpath(root)
+    return path == root or path.startswith(f"{root}/")
+
+
+def _copy(tar: "tarfile.TarFile", member: "tarfile.TarInfo", path: str) -> None:
+    """Copy the bytes of a file, zeros as holes; those before the cut of an archive stay."""
+    sparse: list[tuple[int, int]] | None = getattr(member, "sparse", None)
+    needed = member.size if sparse is None else sum(size for _, size in sparse)
+    disk = os.statvfs(os.path.dirname(path))
+    free = disk.f_bavail * disk.f_frsize - SPARE_BYTES
+    if needed > free:
+        place = tempfile.gettempdir()
+        raise _RefusedMemberError(f"{needed} bytes, and {max(free, 0)} may be used in {place}: set TMPDIR")
+    source: Any = tar.extractfile(member)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "wb") as file:
+        try:
+            while data := source.read1(READ_AT_ONCE):
+                if data.count(0) == len(data):
+                    file.seek(len(data), os.SEEK_CUR)
+                else:
+                    file.write(data)
+        finally:
+            file.truncate()
+    os.utime(path, (member.mtime, member.mtime))
+
+
+class _Decompressed:
+    """What a stream is decompressed to, as far as it goes: `error` says why it ends too early."""
+
+    def __init__(self, file: IO[bytes], head: bytes) -> None:
+        self.error: Exception | None = None
+        self._at_once = READ_AT_ONCE
+        self._read: Callable[[int], bytes] = file.read
+        if head.startswith(GZIP):
+            import gzip
+
+            self._read = gzip.GzipFile(fileobj=file).read1
+        elif head.startswith(ZSTD):
+            import pyarrow as pa
+
+            self._read, self._at_once = pa.CompressedInputStream(file, "zstd").read, ZSTD_AT_ONCE
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes, fewer at the end alone."""
+        parts: list[bytes] = []
+        while size > 0 and self.error is None:
+            try:
+                data = self._read(min(size, self._at_once))
+            except (OSError, EOFError, zlib.error) as error:
+                self.error = error
+                break
+            if not data:
+                break
+            parts.append(data)
+            size -= len(data)
+        return b"".join(parts)
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream of which the head has been read."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        data = data or self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)

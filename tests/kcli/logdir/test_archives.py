@@ -1,0 +1,166 @@
+"""Archives as inputs: the answers of what is in them, and none that writes or reads beside them."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import tarfile
+
+import pyarrow as pa
+import pytest
+
+from kcli.logdir import archives
+from tests.documents import ROOT
+from tests.processes import ENVIRONMENT, KCLI
+
+pytestmark = pytest.mark.slow
+
+DEMO = ROOT / "kcli" / "demo" / "demo.tar.gz"
+COMMANDS = ("ls", "check", "startup", "dump --records --topic orders", "truncate --dry-run --to-offset 20")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """Archives are in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    plain = io.BytesIO()
+    with tarfile.open(DEMO) as demo, tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        demo.extractall("plain", filter="data")
+        tar.add("plain/kcli-demo", "var/data")
+    (tmp_path / "b.tar").write_bytes(plain.getvalue())
+    with tarfile.open("b.tgz", "w:gz") as packed:
+        packed.add("plain/kcli-demo", "var/data")
+    with pa.CompressedOutputStream("b.tar.zst", "zstd") as out:
+        out.write(plain.getvalue())
+    return tmp_path
+
+
+def answer(kcli, line, path, **more):
+    """Return what a command says of a path, and its status; disk_bytes may be holes."""
+    done = kcli(*line.split(), path, "-o", "json", **more)
+    assert archives.UNPACKED not in done.output
+    return re.sub(r'(?<="disk_bytes": )\d+', "0", done.stdout), done.exit_code
+
+
+@pytest.mark.parametrize("name", ["b.tar", "b.tgz", "b.tar.zst"])
+def test_an_archive_is_read_like_its_directory(kcli, place, name):
+    for line in COMMANDS if name == "b.tgz" else COMMANDS[:1]:
+        expected, status = answer(kcli, line, "plain/kcli-demo")
+        assert answer(kcli, line, name) == (expected.replace("plain/kcli-demo", f"{name}/var/data"), status)
+    stdin, _ = answer(kcli, "ls", "-", input=(place / name).read_bytes())
+    assert stdin == answer(kcli, "ls", name)[0].replace(f'"{name}/', '"stdin/')
+
+
+def test_paths_and_globs_go_on_in_an_archive_and_times_are_kept(kcli):
+    for inside in ("var/data/orders-0", "var/data/orders-[0]"):
+        (row,) = json.loads(answer(kcli, "ls", f"b.tar/{inside}")[0])["rows"]
+        assert row["dir"] == "b.tar/var/data/orders-0"
+    found, _ = archives.archive_inputs("b.tar/var/data/orders-0/leader-epoch-checkpoint")
+    assert os.stat(found[0]).st_mtime == os.stat("plain/kcli-demo/orders-0/leader-epoch-checkpoint").st_mtime
+    assert "b.tar/var/absent: no such file or directory" in kcli("ls", "b.tar/var/absent").stderr
+    lines = b"b.tar/var/data/orders-0\n" * 40
+    assert len(json.loads(answer(kcli, "ls", "-", input=lines)[0])["rows"]) == 1
+
+
+@pytest.mark.parametrize("name", ["b.tar", "b.tgz", "b.tar.zst"])
+@pytest.mark.parametrize("part", [0, 0.4, 0.97])
+def test_what_comes_before_a_cut_is_answered(kcli, place, name, part):
+    data = (place / name).read_bytes().rstrip(b"\0")
+    (place / f"cut{name}").write_bytes(data[: int(len(data) * part)])
+    text, status = answer(kcli, "ls", f"cut{name}")
+    document = json.loads(text)
+    assert status == (4 if document["rows"] else 3)
+    assert bool(document["rows"]) == (part > (0.5 if name == "b.tar.zst" else 0.1))  # zstd has one block
+    errors = [error for error in document["errors"] if error["path"] == f"cut{name}"]
+    assert [error["error"] for error in errors] == ["truncated" if document["rows"] else errors[0]["error"]]
+    if document["rows"]:
+        assert errors[0]["message"].startswith("var/data/")
+
+
+LINK, HARD, PIPE = tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE
+HOSTILE = {
+    "absolute": ([("/tmp/x", {})], "/tmp/x: a name that leads out of the archive"),
+    "above": ([("a/../../x", {})], "a/../../x: a name that leads out of the archive"),
+    "link out": (
+        [("l", {"type": LINK, "linkname": "../.."})],
+        "l: a link that leads out of the archive, to ../..",
+    ),
+    "absolute link": (
+        [("l", {"type": LINK, "linkname": "/etc"})],
+        "l: a link that leads out of the archive, to /etc",
+    ),
+    "link by a link": (
+        [("a", {"type": LINK, "linkname": "."}), ("a/b", {"type": LINK, "linkname": ".."})],
+        "a/b: a link that leads out of the archive",
+    ),
+    "hard link out": (
+        [("l", {"type": HARD, "linkname": "../../x"})],
+        "l: a name that leads out of the archive",
+    ),
+    "pipe": ([("p", {"type": PIPE})], "p: a device or a pipe"),
+    "deep": ([("x/" * 101 + "y", {})], "more than 100 directories in each other"),
+    "no time": ([("t", {"mtime": 1e30})], "t: timestamp out of range"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_member_that_leads_out_is_a_reason_to_read_nothing(kcli, case):
+    members, message = HOSTILE[case]
+    with tarfile.open("h.tar", "w") as tar:
+        tar.add("plain/kcli-demo/orders-0", "orders-0")
+        for name, more in members:
+            member = tarfile.TarInfo(name)
+            for key, value in more.items():
+                setattr(member, key, value)
+            tar.addfile(member)
+    done = kcli("ls", "h.tar")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert message in done.stderr and done.stderr.endswith("nothing of the archive is read\n")
+    assert not os.path.lexists("/tmp/x")
+
+
+def test_links_inside_and_holes_are_kept_and_the_last_of_a_name_counts(kcli):
+    with open("plain/kcli-demo/orders-0/hole", "wb") as file:
+        file.truncate(1 << 30)
+    subprocess.run(["tar", "cSf", "s.tar", "-C", "plain", "kcli-demo"], check=True)
+    with tarfile.open("s.tar", "a") as tar:
+        member = tarfile.TarInfo("kcli-demo/more-0")
+        member.type, member.linkname = LINK, "orders-0"
+        tar.addfile(member)
+        tar.addfile(tarfile.TarInfo("kcli-demo/orders-0/leader-epoch-checkpoint"))
+    (log_dir,), error = archives.archive_inputs("s.tar")
+    hole = os.stat(f"{log_dir}/orders-0/hole")
+    assert (error, hole.st_size, hole.st_blocks) == (None, 1 << 30, 0)
+    assert os.path.getsize(f"{log_dir}/more-0/leader-epoch-checkpoint") == 0
+    assert not os.stat(os.path.dirname(os.path.dirname(log_dir))).st_mode & 0o077
+
+
+def test_bounds(kcli, monkeypatch):
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
+    assert "more than 3 members; nothing" in kcli("ls", "b.tgz").stderr
+    monkeypatch.setattr(archives, "SPARE_BYTES", 1 << 60)
+    said = kcli("ls", "b.tar").stderr
+    assert re.search(r"bytes, and 0 may be used in .*: set TMPDIR; nothing of the archive", said)
+
+
+def test_what_is_no_archive(kcli, place):
+    (place / "no.tar").write_bytes(b"x" * 5000)
+    (place / "log.tar").mkdir()
+    assert "no.tar: invalid header; nothing of the archive is read" in kcli("ls", "no.tar").stderr
+    assert "log.tar: neither a log dir nor a partition" in kcli("ls", "log.tar").stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, None])
+def test_nothing_stays(place, number):
+    (place / "tmp").mkdir()
+    words = [*KCLI, "dump", "--records", "b.tar", *["b.tar/var/data/orders-0"] * 400, "-o", "ndjson"]
+    environment = {**ENVIRONMENT, "TMPDIR": str(place / "tmp")}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert len(os.listdir("tmp")) == 1
+        if number is not None:
+            process.send_signal(number)
+        process.stdout.read()
+    assert os.listdir("tmp") == []
