@@ -200,6 +200,13 @@ def bins(paths, **options):
     return [plan.units for *_, plan in map(pickle.loads, tasks) if plan.units]
 
 
+def test_an_archive_is_refused(tmp_path):
+    """A task on another machine does not see what the driver unpacks."""
+    (tmp_path / "b.tar.gz").touch()
+    with pytest.raises(WordError, match=r"b\.tar\.gz/data: unpack the archive where every worker sees it"):
+        bins([tmp_path / "b.tar.gz" / "data"])
+
+
 def test_names_alone_decide_which_segments_are_opened(dirs):
     groups = bins(dirs, topic="clicks", partition="1", offsets="..4")
 
