@@ -118,7 +118,6 @@ ELSEWHERE = {
     "kcli/output/metrics.py": "tests/commands/test_metrics.py",
     "kcli/output/verdicts.py": "tests/commands/test_check.py",
     "kcli/rows/*": "tests/kcli/rows/test_declare.py",
-    "kcli/rows/head.py": "tests/commands/test_run_directory.py",
     "kcli/rows/truncation.py": "tests/commands/test_rescue.py",
     "kcli/rows/head.py": "tests/commands/test_run_directory.py",
     # views of Spark and DuckDB

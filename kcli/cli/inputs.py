@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from kcli.cli.options import Inputs
 from kcli.cli.parsers import split_list
-from kcli.cli.status import RefusedError, UsageError
+from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.engine.contract import Unit
 from kcli.logdir.archives import HEAD_BYTES, is_archive, unpack_stream
 from kcli.logdir.buffers import FileError
@@ -106,7 +106,10 @@ def _of_stdin(inputs: Inputs) -> list[str]:
     with _stdin("-") as stream:
         head = stream.read(HEAD_BYTES)
         if is_archive(head):
-            return [unpack_stream(head, stream)]
+            try:
+                return [unpack_stream(head, stream)]
+            except FileError as error:
+                raise MissingError(str(error)) from error
         return _split(_bounded(stream, "-", head), inputs)
 
 

@@ -22,7 +22,7 @@ from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.batches import EpochRun
 from kcli.kafka.integrity.checks.producers import ProducerFacts
 from kcli.kafka.integrity.checks.segments import GoodEnd, SegmentFacts
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import UNPACKED, FileError
 from kcli.logdir.partition_names import SWAP, listed
 from kcli.logdir.targets import PARTITION, Target
 
@@ -59,7 +59,8 @@ class IncrementalState:
         marked: list[Unit] = []
         for _, group in groupby(units, key=lambda unit: directory_of(unit.target)):
             directory, *logs = group
-            is_partition = directory.target.kind == PARTITION  # a log that is named alone is read
+            # a log that is named alone is read, and what has just been unpacked
+            is_partition = directory.target.kind == PARTITION and UNPACKED not in directory.target.path
             marked += [directory, *(self._mark(directory.target, logs) if is_partition else logs)]
         return marked
 
@@ -87,6 +88,8 @@ class IncrementalState:
     ) -> None:
         """Remember the segments of a partition that are whole, and forget the others."""
         path = os.path.realpath(directory.path)
+        if UNPACKED in path:
+            return
         files = self._files.get(path, {})
         damaged = [one for one in findings if one.severity != SEVERITIES[0] or one.code == STALE_INDEX]
         stems = {(one.path or "").rpartition(".")[0] for one in damaged}

@@ -145,6 +145,13 @@ def test_bounds(kcli, monkeypatch):
     assert re.search(r"bytes, and 0 may be used in .*: set TMPDIR; nothing of the archive", said)
 
 
+def test_nothing_of_an_archive_is_kept_for_the_next_check(kcli, place):
+    expected = answer(kcli, "check", "b.tar")
+    for _ in range(2):
+        assert answer(kcli, "check --since state", "b.tar") == expected
+    assert archives.UNPACKED not in (place / "state").read_text()
+
+
 def test_what_is_no_archive(kcli, place):
     (place / "no.tar").write_bytes(b"x" * 5000)
     (place / "log.tar").mkdir()
