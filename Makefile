@@ -76,7 +76,7 @@ spark: $(READY)
 
 browser: $(READY)
 	@# images of Debian have none; it comes while the others run
-	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; } || true
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq -o Acquire::Retries=3 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Acquire::Retries=3 --no-install-recommends chromium > /dev/null; } || true
 	$(PYTEST) -m browser
 
 soak: $(READY)
