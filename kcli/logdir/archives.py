@@ -37,6 +37,10 @@ ZSTD_AT_ONCE = 1 << 12
 """Arrow loses what it read last where a stream is cut."""
 MOST_MEMBERS = 1 << 20
 DEEPEST = 100
+LONGEST_HEADER = 1 << 20
+"""Bytes of a long name, or of what pax says of a member: tarfile holds them in memory."""
+HOSTILE = (ValueError, OverflowError, RecursionError)
+"""What tarfile, or a system call, makes of impossible names, times and headers."""
 SPARE_BYTES = 64 << 20
 """Of the file system of $TMPDIR, for others."""
 
@@ -144,7 +148,7 @@ def _unpack(name: str, file: IO[bytes], head: bytes) -> Unpacked:
     if error is None:
         return Unpacked(root, None)
     where, why = f"{shown(last)}: " if last else "", getattr(error, "strerror", None) or str(error)
-    if last and not isinstance(error, _RefusedMemberError | ValueError | OverflowError):
+    if last and not isinstance(error, (_RefusedMemberError, *HOSTILE)):
         message = f"{where}the archive cannot be read on from there: {why}; what follows is not here"
         return Unpacked(root, FileError(name, "truncated", message))
     shutil.rmtree(root)
@@ -165,16 +169,25 @@ def _extract(stream: "_Decompressed", root: str) -> tuple[str, Exception | None]
                 if number == MOST_MEMBERS:
                     return last, _RefusedMemberError(f"more than {MOST_MEMBERS} members")
                 _write(tar, member, root)
-    except (_RefusedMemberError, tarfile.TarError, OSError, ValueError, OverflowError) as error:
+    except (_RefusedMemberError, tarfile.TarError, OSError, *HOSTILE) as error:
         return last, stream.error or error
     return last, stream.error
 
 
 def _member_type() -> "type[tarfile.TarInfo]":
-    """Return a class of members that takes no header but zeros for the end, as tarfile does."""
+    """Return a class of members that takes zeros alone for the end, unlike tarfile, and no huge header."""
     import tarfile
 
+    plain = {*tarfile.SUPPORTED_TYPES} - {tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}
+
     class StrictMember(tarfile.TarInfo):
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+            member = super().frombuf(buf, encoding, errors)
+            if member.type not in plain and member.size > LONGEST_HEADER:
+                raise tarfile.ReadError(f"a header of {member.size} bytes")
+            return member
+
         @classmethod
         def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
             try:

@@ -137,6 +137,20 @@ def test_links_inside_and_holes_are_kept_and_the_last_of_a_name_counts(kcli):
     assert not os.stat(os.path.dirname(os.path.dirname(log_dir))).st_mode & 0o077
 
 
+@pytest.mark.parametrize(("count", "size"), [(1, 2 << 20), (3000, 0)])
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_headers_that_would_fill_the_memory(kcli, kind, count, size):
+    with tarfile.open("h.tar", "w") as tar:
+        for _ in range(count):
+            member = tarfile.TarInfo("x")
+            member.type, member.size = kind, size
+            tar.addfile(member, io.BytesIO(bytes(size)))
+        tar.add("plain/kcli-demo/orders-0", "orders-0")
+    done = kcli("ls", "h.tar")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "nothing of the archive is read" in done.stderr
+
+
 def test_bounds(kcli, monkeypatch):
     monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
     assert "more than 3 members; nothing" in kcli("ls", "b.tgz").stderr
