@@ -45,7 +45,7 @@ Start here:
   kcli ls -h                        what a command answers, and an example
   kcli help intro                   which command answers which question
   kcli help options                 the options of most commands
-  kcli demo                         the main commands at work, without a broker
+  kcli demo                         one incident in six commands
 """
 
 

@@ -1,6 +1,7 @@
 """The log dir that the package ships: it has what the main jobs need."""
 
 import errno
+import filecmp
 import os
 import resource
 import subprocess
@@ -8,6 +9,9 @@ import sys
 from importlib import resources
 
 from typer.testing import CliRunner
+
+from commands.app import app
+from commands.demo import CRASHED, FOLDER, NOW_TRY, SAVED, STORY, WRONG_BYTE
 
 PACKED = resources.files("kcli.demo") / "demo.tar.gz"
 
@@ -36,12 +40,29 @@ def test_timestamps_rise_through_a_morning(demo, ask):
     assert 0 < row["offset"] < ask("ls", demo / "orders-0").rows[0]["log_end_offset"]
 
 
-def test_kcli_demo_runs():
-    from commands.app import app
-
-    done = CliRunner().invoke(app, ["demo"])
+def test_kcli_demo_shows_one_incident_in_six_commands(tmp_path, demo):
+    """Each has a sentence before it, whose numbers are those of the answer; the files may be kept."""
+    done = CliRunner().invoke(app, ["demo", "--keep", str(tmp_path)], env={"COLUMNS": "80"})
     assert done.exit_code == 0, done.output
-    assert done.stdout.count("$ kcli ") >= 5
+    lines = done.stdout.splitlines()
+    assert [lines[lines.index(f"$ kcli {command}") - 1] for _, command in STORY] == [
+        said for said, _ in STORY
+    ]
+    assert len(STORY) == 6
+    assert len(lines) < 100
+    for answer in (
+        "1 damaged, 8 clean.",
+        "9 records lost.",
+        "the same, 9 behind",
+        "87 of 96          9          9",
+    ):
+        assert answer in done.stdout
+    assert "Not saved: 1 batch, " in done.stdout
+    assert done.stdout.endswith(f"\n\n{NOW_TRY}\n")
+    assert {path.name for path in tmp_path.iterdir()} == {FOLDER, CRASHED, SAVED}
+    changed = filecmp.dircmp(tmp_path / FOLDER, tmp_path / CRASHED)
+    assert (changed.left_only, changed.right_only, changed.diff_files) == ([".kafka_cleanshutdown"], [], [])
+    assert changed.subdirs["orders-0"].diff_files == [WRONG_BYTE[0].partition("/")[2]]
 
 
 def test_the_demo_is_kept_where_nothing_is_harmed(demo, tmp_path, kcli):
@@ -53,9 +74,13 @@ def test_the_demo_is_kept_where_nothing_is_harmed(demo, tmp_path, kcli):
     assert kcli("demo", "--keep", demo / "orders-0").exit_code == 5
     assert sorted((path, path.stat().st_mtime_ns) for path in demo.rglob("*")) == before
 
-    (tmp_path / "kcli-demo").mkdir()
-    done = kcli("demo", "--keep", tmp_path)
-    assert (done.exit_code, list((tmp_path / "kcli-demo").iterdir())) == (5, [])
+    for name in (FOLDER, CRASHED, SAVED):
+        kept = tmp_path / name / "mine"
+        kept.mkdir(parents=True)
+        done = kcli("demo", "--keep", kept.parent.parent)
+        assert (done.exit_code, os.listdir(kept)) == (5, [])
+        kept.rmdir()
+        kept.parent.rmdir()
 
 
 def test_a_directory_that_is_not_writable_is_one_error(tmp_path, kcli, monkeypatch):
