@@ -1,0 +1,5 @@
+"""Draw the pictures of README anew."""
+
+from tests.pictures import main
+
+main()
