@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -q
+# of each part of `make test`, for `python -m tests.verified`
+REPORT = --junitxml=.pytest_cache/reports/$@.xml
 
 # where no byte code may be written, each process of a test run compiles every test anew
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,26 +60,26 @@ collect: $(READY)
 	@$(PYTEST) --collect-only > /dev/null || true
 
 plain: $(READY)
-	$(PYTEST) -n 3 -m 'not oracle and not spark and not browser' --durations=15
+	$(PYTEST) $(REPORT) -n 3 -m 'not oracle and not spark and not browser' --durations=15
 
 oracle: $(READY)
-	$(PYTEST) -m 'oracle and not spark' $(addprefix --ignore=,$(LIVE) $(STARTS)) --durations=5
+	$(PYTEST) $(REPORT) -m 'oracle and not spark' $(addprefix --ignore=,$(LIVE) $(STARTS)) --durations=5
 
 live: $(READY)
 	@# a busy machine loses requests; a difference from Kafka comes twice
-	$(PYTEST) -m oracle $(LIVE) -p rerunfailures --reruns 1 --durations=5
+	$(PYTEST) $(REPORT) -m oracle $(LIVE) -p rerunfailures --reruns 1 --durations=5
 
 starts: $(READY)
 	@# a start mostly waits
-	$(PYTEST) -n 2 -m oracle $(STARTS) -p rerunfailures --reruns 1 --durations=5
+	$(PYTEST) $(REPORT) -n 2 -m oracle $(STARTS) -p rerunfailures --reruns 1 --durations=5
 
 spark: $(READY)
-	$(PYTEST) -m spark --durations=5
+	$(PYTEST) $(REPORT) -m spark --durations=5
 
 browser: $(READY)
 	@# images of Debian have none; it comes while the others run
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq -o Acquire::Retries=3 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Acquire::Retries=3 --no-install-recommends chromium > /dev/null; } || true
-	$(PYTEST) -m browser
+	$(PYTEST) $(REPORT) -m browser
 
 soak: $(READY)
 	$(BIN)/python -m tests.soak $(SOAK)
@@ -91,6 +93,8 @@ dist: $(READY)
 
 golden: $(READY)
 	$(BIN)/python -m tests.recordings.golden
+	$(BIN)/python -m tests.pictures
+	$(BIN)/python -m tests.verified
 
 clean:
 	rm -rf $(VENV) tests/oracle/target tests/recordings/target .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -26,6 +26,7 @@ TOPICS = (
     "findings",
     "settings",
     "performance",
+    "verified",
     "design",
     "tests",
     "glossary",
