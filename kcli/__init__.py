@@ -38,7 +38,7 @@ __all__ = [
     "run",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 KAFKA_VERSIONS = "0.8 to 4.4"
 """The versions whose files kcli reads."""
 

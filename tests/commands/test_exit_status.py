@@ -237,7 +237,7 @@ def test_foreign_modules_in_the_working_directory_do_not_run(orders, tmp_path, j
 def test_version_after_any_command(kcli, words):
     result = kcli(*words, "--version")
 
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "kcli 0.1.0\n", "")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "kcli 0.2.0\n", "")
 
 
 ROOM = 200
