@@ -77,8 +77,8 @@ each start again in every run; a difference fails it.
 - ZooKeeper clusters: the state of a coordinator is judged by its files alone; no such cluster runs in the
   tests. Elections are judged by the controller's own classes.
 - Object stores: LocalTieredStorage wrote the remote segments, and the classes of Aiven's plugin.
-- Spark on several machines: the tests use a local master and a local Spark Connect server.
-- Builds of vendors, and machines other than Linux on x86-64.
+- Spark on several machines: the tests have a local master, Spark Connect and a standalone cluster on one.
+- Builds of vendors. The tests run on Linux on x86-64; page `intro` says what was tried elsewhere.
 """
 
 
