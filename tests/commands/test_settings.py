@@ -146,7 +146,7 @@ def test_options_that_other_commands_have_are_passed_over(rows, config):
             "output = 'jsn'",
             (
                 "--output jsn: did you mean json or ndjson? ls prints table, wide, json, ndjson, csv, tsv, "
-                "prometheus"
+                "html, markdown, prometheus"
             ),
         ),
     ],
