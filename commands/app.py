@@ -20,7 +20,7 @@ from kcli.cli.status import UsageError
 from kcli.cli.typer_command import GIVEN, Group, GroupOfCommands, in_own_words, keep_given
 
 GROUPS = {
-    "What is on disk": ("ls", "check", "diff", "report", "salvage", "scan", "dump", "sql"),
+    "What is on disk": ("ls", "check", "diff", "report", "salvage", "bundle", "scan", "dump", "sql"),
     "What a start does": ("startup",),
     "What a leader change does": ("epoch", "checkpoint", "truncate", "replica", "failover"),
     "Where a record is": ("lookup", "partition-for", "uuid"),

@@ -63,6 +63,13 @@ ZSTD_RLE, ZSTD_COMPRESSED, ZSTD_RESERVED = 1, 2, 3
 ZSTD_CONTENT_SIZE = {0: 0, 1: 2, 2: 4, 3: 8}
 ZSTD_DICTIONARY_ID = {0: 0, 1: 1, 2: 2, 3: 4}
 
+WITHOUT_PAYLOAD = b"removed"
+"""What the records in a bundle of kcli begin with where they are no records, or no stream of their codec.
+
+It is corrupt as both.
+"""
+NOTHING_LEFT = "none: kcli bundle removed them"
+
 _INT32_STRUCT = struct.Struct(">i")
 _UINT32_LE = struct.Struct("<I")
 _STRIPE = struct.Struct("<4I")
@@ -78,7 +85,21 @@ def decompress(codec: int, data: Buffer, limit: int, *, magic: int = 2) -> Buffe
     """
     if codec not in _CODECS or (codec == ZSTD and magic < 2):
         raise UnsupportedError(0, "codec", "0 to 4" if magic > 1 else "0 to 3", codec)
+    if codec and data[: len(WITHOUT_PAYLOAD)] == WITHOUT_PAYLOAD:
+        return _without_payload(data[len(WITHOUT_PAYLOAD) :], limit)
     return _CODECS[codec](memoryview(data), limit, magic) if codec else data
+
+
+def _without_payload(data: Buffer, limit: int) -> Buffer:
+    """Return what a bundle of kcli has in the place of any codec's stream: zlib's, without a header."""
+    stream = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        out = stream.decompress(data, limit + 1)
+    except zlib.error as error:
+        raise UnsupportedError(0, "records", "records", NOTHING_LEFT) from error
+    if len(out) > limit:
+        raise _too_large(0, limit, "more")
+    return out
 
 
 def compressed_size(codec: int, data: bytes) -> int:

@@ -33,7 +33,7 @@ from formats.batch import (
     BatchHeader,
     add_sequence,
 )
-from formats.compression import decompress
+from formats.compression import NOTHING_LEFT, WITHOUT_PAYLOAD, decompress
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
 from formats.primitives import java_long, put_varlong, varint, varlong
@@ -171,6 +171,8 @@ def _header(batch: Buffer) -> BatchHeader:
         raise TruncatedError(0, "batch", f"{header.size} bytes", len(batch))
     if header.records_count < 0:
         raise CorruptError(COUNT_POSITION, "records count", "0 or more", header.records_count)
+    if not header.codec and batch[HEADER_SIZE : HEADER_SIZE + len(WITHOUT_PAYLOAD)] == WITHOUT_PAYLOAD:
+        raise UnsupportedError(HEADER_SIZE, "records", "records", NOTHING_LEFT)
     return header
 
 

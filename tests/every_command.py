@@ -9,21 +9,12 @@ from kcli.cli.option import every_command
 from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
 
 READ_NO_LOG_DIR = {
-    *(
-        "completion",
-        "demo",
-        "explain",
-        "help",
-        "report",
-        "runbook",
-        "salvage",
-        "schema",
-        "spark submit-command",
-    ),
+    *("completion", "demo", "explain", "help", "runbook", "schema", "spark submit-command"),
+    *("bundle", "report", "salvage"),
     *READ_NO_FILES,
     *ASK_CLUSTERS,
 }
-"""Commands that read no log dir; `salvage` and `report` write a copy and a page: see their tests."""
+"""Commands that read no log dir; the second line are those that write a copy, or a page: see their tests."""
 OF_TWO = {"epoch diff", "replica diff", "replica elect", "rlmm follow"}
 COMMANDS = (
     "ls",

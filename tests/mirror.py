@@ -89,6 +89,7 @@ ELSEWHERE = {
     "kcli/jobs/tiered_leader.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/metadata_partitions.py": "tests/commands/test_rlmm_fold.py",
     "kcli/jobs/rlmm/tiers.py": "tests/oracle/test_remote_log_oracle.py",
+    "kcli/jobs/bundle/*": "tests/commands/test_bundle.py",
     "kcli/jobs/salvage/salvage.py": "tests/oracle/test_salvage_oracle.py",
     "kcli/jobs/salvage/selected_batches.py": "tests/commands/test_salvage.py",
     "kcli/jobs/scan/log_targets.py": "tests/kcli/jobs/scan/test_scan.py",
@@ -108,6 +109,7 @@ ELSEWHERE = {
     # output
     "kcli/output/arrow_rows.py": "tests/commands/test_sql.py",
     "kcli/output/console.py": "tests/kcli/output/test_text_table.py",
+    "kcli/output/table/bundle.py": "tests/commands/test_bundle.py",
     "kcli/output/table/*": SCREENS,
     "kcli/output/manual.py": "tests/commands/test_help.py",
     "kcli/output/parquet.py": "tests/kcli/output/test_files.py",

@@ -15,6 +15,7 @@ from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.engine.contract import Unit
 from kcli.logdir.archives import HEAD_BYTES, is_archive, unpack_stream
 from kcli.logdir.buffers import FileError
+from kcli.logdir.classify import is_of_a_bundle
 from kcli.logdir.find import FileSet, find
 from kcli.logdir.log_dirs import version_of
 from kcli.logdir.targets import PARTITION, Selection
@@ -238,6 +239,15 @@ def _properties_of(option: str, path: str, _version: object) -> dict[str, str]:
         return read_properties(_file(option, path))
     except FormatError as error:
         raise UsageError(f"{option} {path}: {error}") from error
+
+
+def refuse_bundles(file_set: FileSet) -> None:
+    """Refuse what `kcli bundle` wrote, of a command that needs keys or values."""
+    place = next((target.shown for target in file_set.targets if is_of_a_bundle(target.path)), None)
+    if place is not None:
+        raise UsageError(
+            f"{place}: this is of a bundle, in which keys and values are zeros; ask the log dirs"
+        )
 
 
 def refuse_too_much(units: Iterable[Unit]) -> None:

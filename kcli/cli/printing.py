@@ -28,7 +28,7 @@ Done: TypeAlias = Callable[[Outcome], None]
 
 JUDGES = frozenset(
     {"check", "startup", "truncate", "failover", "replica elect", "replica diff", "epoch diff", "epoch check"}
-    | {"rlmm check", "diff", "salvage", "scan"}
+    | {"rlmm check", "diff", "salvage", "bundle", "scan"}
 )
 """Commands whose table begins with a verdict."""
 

@@ -21,6 +21,7 @@ from kcli.cli.inputs import (
     named_paths,
     nothing_matched,
     other_topics,
+    refuse_bundles,
     refuse_too_much,
     topics_not_found,
 )
@@ -76,6 +77,8 @@ ENGINES = {
 """Where an engine is, or what makes one: a run loads its own alone."""
 
 ANY_ROWS = Answer()
+NEED_PAYLOADS = frozenset({"compact", "replica diff", "replica fingerprint"})
+"""Commands whose answers a bundle, in which keys and values are zeros, would make wrong."""
 
 
 class RowTopics(NamedTuple):
@@ -215,6 +218,8 @@ def _units(
             file_set = find_listed(listed, selection, inputs)
             if len(listed) > 1 and not command.compares:
                 file_set = each_once(file_set, files=False)
+            if command.name in NEED_PAYLOADS:
+                refuse_bundles(file_set)
             if out is not None:
                 out.refuse_inputs(file_set)
             refuse_input(output.findings, file_set)

@@ -69,7 +69,7 @@ class GroupedCommand(TyperCommand):
         except typer.BadParameter as error:
             error.message = _in_plain_words(error.message, getattr(error.param, "type", None))
             raise
-        if self.words != ("salvage",):
+        if self.words not in {("salvage",), ("bundle",)}:
             drop_format_for_stdout(ctx)
         return rest
 

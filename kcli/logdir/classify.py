@@ -11,6 +11,8 @@ from kcli.logdir.targets import PARTITION
 
 LOG_DIR = "log-dir"
 TIERED_STORAGE = "tiered-storage"
+BUNDLE_MANIFEST = "kcli-bundle.json"
+"""Lies in the directory of the log dirs that `kcli bundle` wrote."""
 PARTITION_KINDS = frozenset(
     {names.LEADER_EPOCH_CHECKPOINT, names.PARTITION_METADATA, names.QUORUM_STATE, names.REMOTE_LOG_SNAPSHOT}
 )
@@ -101,3 +103,11 @@ def enclosing_log_dir(partition_path: str) -> str | None:
         return None
     directory = os.path.dirname(partition_path)
     return directory if directory and os.path.basename(partition_path) not in {".", ".."} else parent
+
+
+def is_of_a_bundle(path: str) -> bool:
+    """Whether a log dir, or a partition directory, was written by `kcli bundle`: no payload is in it."""
+    above = os.path.dirname(os.path.abspath(path))
+    return any(
+        os.path.exists(os.path.join(each, BUNDLE_MANIFEST)) for each in (above, os.path.dirname(above))
+    )

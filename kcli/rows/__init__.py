@@ -75,6 +75,7 @@ COMMANDS = {
     "check": "checks.CHECK",
     "diff": "checks.RUN_DIFF",
     "salvage": "checks.SALVAGE",
+    "bundle": "bundles.BUNDLE",
     "dump": (
         "dump.DUMP_BATCH dump.DUMP_RECORD dump.DUMP_INDEX dump.DUMP_TIME_INDEX dump.DUMP_TXN_INDEX "
         "dump.DUMP_PRODUCER dump.DUMP_EPOCH dump.DUMP_OFFSET dump.DUMP_META_PROPERTIES "

@@ -102,7 +102,7 @@ def test_documents_match_their_schema(kcli, log_dir, command):
 
 
 def test_every_command_that_reads_files_is_run_here():
-    assert set(RUNS) == set(COMMANDS) - READ_NO_FILES - ASK_CLUSTERS - {"rlmm follow", "salvage"}
+    assert set(RUNS) == set(COMMANDS) - READ_NO_FILES - ASK_CLUSTERS - {"rlmm follow", "salvage", "bundle"}
 
 
 def test_what_salvage_says_matches_its_schema(kcli, log_dir, tmp_path):
@@ -110,6 +110,14 @@ def test_what_salvage_says_matches_its_schema(kcli, log_dir, tmp_path):
     document = json.loads(kcli("salvage", directory, "--out", tmp_path / "copy", "-o", "json").stdout)
     jsonschema.validate(document, schema(kcli, "salvage"))
     assert document["rows"]
+
+
+def test_what_bundle_says_matches_its_schema(kcli, log_dir, tmp_path):
+    log_dir.partition("orders-0")
+    (log_dir.path / "notes").write_text("x")
+    document = json.loads(kcli("bundle", log_dir.path, "--out", tmp_path / "b.tar.gz", "-o", "json").stdout)
+    jsonschema.validate(document, schema(kcli, "bundle"))
+    assert document["rows"][0]["left_out"]
 
 
 WORDS_ALONE = {

@@ -35,6 +35,7 @@ DRAWINGS = {
     "partition_for": "lookup.PARTITIONS_FOR",
     "election": "replica.view_elections",
     "salvage": "check.view_salvages",
+    "bundle": "bundle.BUNDLE_VIEW",
     "simulation": "replica.view_story",
     "scenario": "replica.SCENARIOS",
     "failover": "replica.FAILOVER_VIEW",

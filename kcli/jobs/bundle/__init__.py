@@ -1,0 +1,1 @@
+"""`bundle`: what an operator sends away of log dirs, without a payload, a key or a secret."""

@@ -1,0 +1,147 @@
+"""The small files of log dirs in a bundle: numbers and names where they lie, everything else filled."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from formats.errors import FormatError
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
+from formats.names import (
+    CLEAN_SHUTDOWN,
+    LEADER_EPOCH_CHECKPOINT,
+    LOCK,
+    META_PROPERTIES,
+    OFFSET_CHECKPOINT,
+    OFFSET_INDEX,
+    PARTITION_METADATA,
+    QUORUM_STATE,
+    TIME_INDEX,
+    TXN_INDEX,
+)
+from formats.producer_snapshot import read_snapshot
+from formats.properties import LOG_DIR_PROPERTY, LOG_DIRS_PROPERTY, METADATA_LOG_DIR
+from kcli.jobs.bundle.logs import FILL, FILLED, SMALLEST_TEXT, BundledFile
+from kcli.kafka.kraft.metadata_image import BROKER
+from kcli.kafka.kraft.secret_settings import HIDDEN, is_secret
+from kcli.logdir.buffers import DataFile
+
+INDEX_FIELDS = {
+    OFFSET_INDEX: (OFFSET_INDEX_ENTRY.size, (("relative_offset", ">i4"), ("position", ">i4"))),
+    TIME_INDEX: (TIME_INDEX_ENTRY.size, (("timestamp", ">i8"), ("relative_offset", ">i4"))),
+    TXN_INDEX: (
+        TXN_INDEX_ENTRY.size,
+        (("version", ">i2"), *((name, ">i8") for name in ("producer_id", "first", "last", "stable"))),
+    ),
+}
+"""Kind of an index -> bytes of an entry, and its fields."""
+LARGEST = {"version": 0, "relative_offset": 1 << 29, "position": 1 << 30, "timestamp": (1 << 61) - 1}
+LARGEST_LONG, LARGEST_BESIDE = 1 << 53, 1 << 44
+"""Numbers of entries up to these stay; beside a larger one those that no text could be."""
+ENTRIES_AT_ONCE = 1 << 16
+VERSION_SIZE = 2
+LONGEST_NUMBER = 20
+
+_KEPT_WORDS = (
+    "version broker.id node.id cluster.id directory.id topic_id brokerEpoch data_version clusterId leaderId "
+    "leaderEpoch votedId appliedOffset currentVoters voterId votedDirectoryId null"
+)
+_WHOLE_NUMBER = rb"[+-]?(?:\d|\xd9[\xa0-\xa9]){1,20}"  # Java reads Arabic digits, too
+_BROKER_LINE = re.compile(
+    rb"[\w.-]{1,249} %b %b|%b|%b %b|version: ?%b|topic_id: ?[\w-]{22}|(?:version|(?:broker|node)\.id) ?= ?%b"
+    rb"|(?:cluster|directory)\.id ?= ?[\w=\\-]{1,64}" % ((_WHOLE_NUMBER,) * 7)
+)
+"""A line of a checkpoint, of partition.metadata or of meta.properties as a broker writes it."""
+_KEPT_WORD = re.compile(
+    rb'"(?:votedDirectoryId|clusterId)"\s*:\s*"[\w-]{22}"|\b(?:%b)\b|(\w+|[^\0-\x7f]+)'
+    % _KEPT_WORDS.replace(".", r"\.").replace(" ", "|").encode()
+)
+"""Words that stay in any other line, and words that do not."""
+_FILLED_WORD = bytes(
+    each if each < ord("0") else ord("9") if each <= ord("9") else ord("x") if each < 0x80 else 0xBF
+    for each in range(256)
+)
+"""What the bytes of a word become: digits stay digits, what is no ASCII is no UTF-8 either."""
+TEXTS = frozenset(
+    {
+        *(OFFSET_CHECKPOINT, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, META_PROPERTIES),
+        *(QUORUM_STATE, CLEAN_SHUTDOWN, LOCK),
+    }
+)
+OF_JSON = frozenset({QUORUM_STATE, CLEAN_SHUTDOWN})
+
+READ_BY_KCLI = frozenset(
+    {
+        *(LOG_DIRS_PROPERTY, LOG_DIR_PROPERTY, METADATA_LOG_DIR, "node.id", "broker.id", "process.roles"),
+        *("controller.quorum.voters", "controller.quorum.bootstrap.servers", "zookeeper.connect"),
+        *("zookeeper.metadata.migration.enable", "remote.log.storage.system.enable"),
+        *("log.index.interval.bytes", "log.index.size.max.bytes", "log.roll.hours", "log.cleaner.enable"),
+        *("log.retention.hours", "log.retention.minutes", "offsets.retention.minutes", "log.segment.bytes"),
+        *("offsets.topic.segment.bytes", "transaction.state.log.segment.bytes"),
+    }
+)
+"""Settings of server.properties that kcli reads, besides those that can be changed while a broker runs."""
+
+
+def index_without_payload(file: DataFile, kind: str, facts: BundledFile) -> Iterator[bytes]:
+    """Yield the bytes of an index; numbers that no index has become others that none has."""
+    size, fields = INDEX_FIELDS[kind]
+    for at in range(0, file.size, size * ENTRIES_AT_ONCE):
+        chunk = file.read(at, size * ENTRIES_AT_ONCE)
+        whole = len(chunk) - len(chunk) % size
+        rows = np.frombuffer(chunk[:whole], np.dtype(list(fields))).copy()
+        strange = np.zeros(len(rows), np.bool_)
+        for name, _ in fields:
+            strange |= (rows[name] < -1) | (rows[name] > LARGEST.get(name, LARGEST_LONG))
+        facts.counts["filled_entries"] += int(strange.sum())
+        for name, form in fields if strange.any() else ():
+            most = SMALLEST_TEXT if form == ">i4" else LARGEST_BESIDE
+            wrong = strange & ((rows[name] < -1) | (rows[name] > most))
+            large = int.from_bytes(FILL * np.dtype(form).itemsize, "big")
+            rows[name][wrong] = np.where(rows[name][wrong] > 0, large, -1)
+        yield rows.tobytes() + chunk[whole:].translate(FILLED)
+
+
+def producers_without_payload(data: bytes) -> bytes:
+    """Return a producer snapshot; of one that cannot be read the version alone."""
+    try:
+        read_snapshot(data)
+    except FormatError:
+        return data[:VERSION_SIZE] + data[VERSION_SIZE:].translate(FILLED)
+    return data
+
+
+def text_without_payload(data: bytes, kind: str) -> bytes:
+    """Return a checkpoint, or another text of a broker; words that no broker writes there are filled."""
+
+    def filled(found: re.Match[bytes]) -> bytes:
+        word = found[1]
+        is_number = kind in OF_JSON and word and word.isdigit() and len(word) < LONGEST_NUMBER
+        return found[0] if word is None or is_number else word.translate(_FILLED_WORD)
+
+    return b"".join(
+        line if kind not in OF_JSON and _BROKER_LINE.fullmatch(line.strip()) else _KEPT_WORD.sub(filled, line)
+        for line in data.splitlines(keepends=True)
+    )
+
+
+def server_properties(properties: Mapping[str, str], log_dirs: Mapping[str, str]) -> bytes:
+    """Return a server.properties without secrets, whose log dirs have the names that they have in the bundle.
+
+    Secret is what `KafkaConfig` calls so, and every name that is not known here.
+    """
+    lines = []
+    for name, value in properties.items():
+        kept = value
+        if name in {LOG_DIRS_PROPERTY, LOG_DIR_PROPERTY, METADATA_LOG_DIR}:
+            places = [each.strip() for each in value.split(",")]
+            kept = ",".join(log_dirs.get(place.rstrip("/"), place) for place in places)
+        elif name not in READ_BY_KCLI and is_secret(BROKER, name):
+            kept = HIDDEN
+        lines.append(f"{_escaped(name, '=: ')}={_escaped(kept)}\n")
+    return "".join(lines).encode("latin-1", "replace")
+
+
+def _escaped(text: str, more: str = "") -> str:
+    special = {ord(each): f"\\{each}" for each in f"\\#!{more}"}
+    return text.translate({**special, 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r"})

@@ -1,0 +1,400 @@
+"""`kcli bundle`: nothing of a payload is in it, and kcli says the same of it."""
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import struct
+import tarfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from formats.compression import WITHOUT_PAYLOAD
+from formats.errors import FormatError
+from formats.message_set import message_set
+from formats.messages.remote import REMOTE_SCHEMAS
+from formats.record import unpacked
+from kcli.kafka.integrity.damaged import verified_batches
+from kcli.kafka.integrity.verified_batch import VerifiedBatch
+from kcli.logdir.buffers import DataFile
+from tests.builders import put_record, put_records
+from tests.commands.answers import ask
+from tests.groups import NOW, commit_key, commit_value, group_key, text
+from tests.groups import batch as group_batch
+from tests.messages import put_message, put_wrapper
+from tests.metadata_records import OTHER_ID, TOPIC_ID, config, put_fields, put_topic, record
+from tests.metadata_records import batch as metadata_batch
+from tests.mutated.fleets import make, sources
+from tests.mutated.mutations import mutate
+from tests.partitions import epoch_lines, log_dir, offset_entries, put_topic_id, segment, time_entries
+
+SECRET = re.compile(rb"s3cr3t-[0-9]{3}")
+COMMANDS = (
+    *(
+        "check",
+        "check --records",
+        "startup",
+        "ls --include-leftovers",
+        "epoch show",
+        "txn open",
+        "group list",
+    ),
+    *(
+        "retention --at 2026-11-22",
+        "group offsets",
+        "group members",
+        "metadata show topics configs scram",
+        "rlmm check",
+    ),
+    *(
+        "producers",
+        "checkpoint show",
+        "lookup timestamp max",
+        "truncate --dry-run --to-offset 3",
+        "epoch check",
+    ),
+)
+WORDS = {"crc", "message", "error_message", "reason", "found", "expected", "metadata"}
+VARIES = re.compile(r"expired before [0-9]+")
+
+
+class Secrets:
+    """Gives secrets, each of another number, for so many places."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self):
+        self.count += 1
+        return b"s3cr3t-%03d-" % self.count + b"of-a-customer" * 3
+
+
+secret = Secrets()
+
+
+def put_secrets(codec=0, **fields):
+    """Return a batch with secrets in keys, values and headers."""
+    records = [
+        put_record(n, n, secret(), secret(), [(secret(), secret()), (b"h", None), (secret(), b"")])
+        for n in range(3)
+    ]
+    return put_records(records, codec, last_offset_delta=2, **fields)
+
+
+def put_legacy(base, magic, codec):
+    """Return two messages, in a wrapper with a codec."""
+    first = 0 if codec and magic else base
+    inner = b"".join(put_message(first + n, magic, 5, secret(), secret()) for n in range(2))
+    return put_wrapper(base + 1, inner, codec, magic, 5) if codec else inner
+
+
+def member_value():
+    """Return a classic group with one member of a consumer, which has put something of its own there."""
+    given = [struct.pack(">i", 52) + secret().ljust(52, b"-") for _ in range(2)]
+    subscription = struct.pack(">hi", 0, 1) + text("orders") + given[0]
+    assignment = struct.pack(">hi", 0, 1) + text("orders") + struct.pack(">ii", 1, 0) + given[1]
+    body = struct.pack(">h", 3) + text("consumer") + struct.pack(">i", 1) + text("range") + text("m")
+    body += (
+        struct.pack(">qi", NOW, 1) + text("m") + struct.pack(">h", -1) + text("client") + text("/10.0.0.1")
+    )
+    body += struct.pack(">ii", 1000, 1000)
+    return body + b"".join(struct.pack(">i", len(each)) + each for each in (subscription, assignment))
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A log dir with secrets wherever bytes of people or of plugins lie."""
+    secret.count = 0
+    root = log_dir(tmp_path / "data")
+    orders = root / "orders-0"
+    segment(
+        orders,
+        0,
+        b"".join(put_secrets(codec, base_offset=3 * codec) for codec in range(5)),
+        offset_entries((5, 200)) + secret()[:40],
+        time_entries((7, 3)) + secret()[:36],
+    )
+    damaged = bytearray(put_secrets(base_offset=15))
+    damaged[80] ^= 1
+    segment(orders, 15, bytes(damaged) + put_secrets(base_offset=18) + secret() + put_secrets(base_offset=21))
+    segment(orders, 24, put_secrets(base_offset=24) + put_secrets(base_offset=27)[:-9])
+    (orders / f"{24:020}.txnindex").write_bytes(secret()[:34])
+    (orders / f"{24:020}.snapshot").write_bytes(secret())
+    for ending in ("log.deleted", "log.cleaned", "log.swap"):
+        (orders / f"{100:020}.{ending}").write_bytes(put_secrets(base_offset=100))
+    (orders / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0)) + secret().decode())
+    (orders / "notes.txt").write_bytes(secret())
+    put_topic_id(orders)
+    for number, magic in ((1, 0), (2, 1)):
+        log = b"".join(put_legacy(2 * codec, magic, codec) for codec in range(4))
+        segment(root / f"orders-{number}", 0, log + secret())
+    segment(root / "orders-3", 0, secret() * 4)
+    segment(root / "control-0", 0, put_records([put_record(key=secret(), value=secret())], attributes=0x20))
+    groups = root / "__consumer_offsets-0"
+    unknown = (struct.pack(">h", 99) + secret(), struct.pack(">h", 9) + secret())
+    commits = [(commit_key("g", "orders", 0), commit_value(3, metadata=secret().decode())), unknown]
+    segment(groups, 0, group_batch(0, *commits, (group_key("h"), member_value() + secret())))
+    packed = [put_record(0, 0, commit_key("p", "orders", 1), commit_value(4, metadata=secret().decode() * 9))]
+    (groups / f"{0:020}.log").write_bytes(
+        (groups / f"{0:020}.log").read_bytes() + put_records(packed, 4, base_offset=3)
+    )
+    place = {"topicIdPartition": {"name": "orders", "id": OTHER_ID, "partition": 0}, "id": TOPIC_ID}
+    tiered = {
+        "remoteLogSegmentId": place,
+        "endOffset": 5,
+        "customMetadata": secret(),
+        "segmentLeaderEpochs": [],
+    }
+    event = b"\1\0\0" + put_fields(REMOTE_SCHEMAS["RemoteLogSegmentMetadataRecord"].fields, tiered, 1)
+    events = [put_record(0, 0, secret(), event), put_record(1, 0, None, b"\1\0\0" + secret())]
+    segment(root / "__remote_log_metadata-0", 0, put_records(events, 1))
+    broker, topic = 4, 2
+    settings = [
+        config(broker, "7", "listener.name.sasl.plain.sasl.jaas.config", secret().decode()),
+        config(broker, "7", "ssl.keystore.password", secret().decode()),
+        config(broker, "7", "my.plugin.token", secret().decode()),
+        config(topic, "orders", "retention.ms", "1000"),
+        config(topic, "orders", "my.secret", secret().decode()),
+    ]
+    scram = {"name": "alice", "mechanism": 1, "iterations": 4096}
+    scram |= {name: secret() for name in ("salt", "storedKey", "serverKey")}
+    credentials = record("UserScramCredentialRecord", **scram)
+    tagged = record("RemoveTopicRecord")[:-1] + b"\1\x63" + bytes([46]) + secret()[:46]
+    put_topic(root, "orders", 3)
+    metadata = root / "__cluster_metadata-0"
+    base = max(metadata.glob("*.log"))
+    base.write_bytes(
+        base.read_bytes() + metadata_batch(100, *settings, credentials, tagged, b"\1\x7f\0" + secret())
+    )
+    (metadata / "quorum-state").write_text(
+        '{"clusterId":"","leaderId":7,"leaderEpoch":1,"votedId":7,"appliedOffset":0,'
+        '"currentVoters":[{"voterId":7}],"data_version":0,"note":"' + secret().decode() + '"}'
+    )
+    meta = root / "meta.properties"
+    meta.write_text(f"#{secret().decode()}\npassword={secret().decode()}\n" + meta.read_text())
+    checkpoint = f"0\n1\norders 0 5\n{secret().decode()} {secret().decode()}\n"
+    (root / "recovery-point-offset-checkpoint").write_text(checkpoint)
+    (root / "replication-offset-checkpoint").write_text("0\n1\norders 0 5\n")
+    (root / "heap.hprof").write_bytes(secret())
+    (root / "lost+found").mkdir()
+    (root / "lost+found" / "core").write_bytes(secret())
+    return root
+
+
+@pytest.fixture(scope="module")
+def mutated_sources(tmp_path_factory):
+    return sources(tmp_path_factory.mktemp("sources"))
+
+
+def bundle(log_dirs, out, *words):
+    """Write a bundle; return its row, the document's status, and the directory with what is in it."""
+    found, status = ask("bundle", *log_dirs, "--out", out, *words)
+    with tarfile.open(out) as archive:
+        archive.extractall(f"{out}.d", filter="data")
+    return found["rows"][0], status, f"{out}.d/kcli-bundle"
+
+
+def status_of(*words):
+    return CliRunner().invoke(app, [*map(str, words)]).exit_code
+
+
+def layers(path):
+    """Yield the bytes of a file, and what its batches, and what is there of a bundle, hold decompressed."""
+    data = path.read_bytes()
+    yield data
+    for found in re.finditer(WITHOUT_PAYLOAD, data):
+        with suppress(zlib.error):
+            yield zlib.decompressobj(-zlib.MAX_WBITS).decompress(data[found.end() :])
+    with DataFile(str(path)) as file:
+        for item in verified_batches(file, 0) if ".log" in path.name else ():
+            if isinstance(item, VerifiedBatch):
+                with suppress(FormatError):
+                    is_old = item.batch.header.magic < 2
+                    yield message_set(item.raw, 1 << 20).body if is_old else unpacked(item.raw, 1 << 20)[1]
+
+
+def secrets_in(root):
+    """Return the secrets in the files below a directory, as they are or compressed."""
+    files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+    return {found for path in files for layer in layers(path) for found in SECRET.findall(bytes(layer))}
+
+
+def planted():
+    return {b"s3cr3t-%03d" % number for number in range(1, secret.count + 1)}
+
+
+def comparable(command, paths, folder):
+    """Return the rows, findings and errors of a command, without what may differ, and its status."""
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        found, status = ask(*command.split(), *paths)
+    finally:
+        os.chdir(before)
+    text = json.dumps([found["rows"], found["findings"], found["errors"]])
+    return json.loads(VARIES.sub("", text)), status
+
+
+def words_aside(answer):
+    """Return an answer without words about bytes that are filled."""
+    if isinstance(answer, dict):
+        return {name: words_aside(value) for name, value in answer.items() if name not in WORDS}
+    return [*map(words_aside, answer)] if isinstance(answer, (list, tuple)) else answer
+
+
+def test_no_secret_is_in_a_bundle_however_it_is_packed(data, tmp_path):
+    assert secrets_in(data) == planted()
+
+    row, status, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
+    assert status == 0 and not secrets_in(Path(unpacked_to).parent)
+    assert not SECRET.search(gzip.decompress((tmp_path / "b.tar.gz").read_bytes()))
+    left_out = {(one["path"], one["size"]) for one in row["left_out"]}
+    assert {("data/heap.hprof", 50), ("data/orders-0/notes.txt", 50), ("data/lost+found", None)} == left_out
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_secret_is_left_of_what_is_damaged(seed, data, tmp_path):
+    random = Random(seed)
+    for directory in sorted(path for path in data.iterdir() if path.is_dir()):
+        for _ in range(3):
+            mutate(random, directory)
+    shutil.rmtree(data / "lost+found")
+    _, _, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
+    assert not secrets_in(Path(unpacked_to))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_kcli_says_the_same_of_a_bundle(command, data, tmp_path):
+    _, _, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
+    of_data, of_bundle = (comparable(command, ["data"], folder) for folder in (tmp_path, unpacked_to))
+    assert words_aside(of_data) == words_aside(of_bundle)
+
+
+def test_the_same_log_dirs_give_the_same_bytes(data, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    row, _, _ = bundle([data], tmp_path / "a" / "one.tar.gz")
+    again, _, _ = bundle([data], tmp_path / "b" / "other.tar.gz")
+    assert (
+        row["sha256"]
+        == again["sha256"]
+        == hashlib.sha256((tmp_path / "a" / "one.tar.gz").read_bytes()).hexdigest()
+    )
+    manifest = json.loads(Path(f"{tmp_path}/a/one.tar.gz.d/kcli-bundle/kcli-bundle.json").read_text())
+    assert manifest["bundle"]["left_out"] == row["left_out"]
+
+
+def test_files_keep_their_sizes_and_times(data, tmp_path):
+    row, _, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
+    for path in data.rglob("*"):
+        there = Path(unpacked_to, "data", path.relative_to(data))
+        if path.is_file() and path.parent.name != "lost+found":
+            assert (there.stat().st_size, there.stat().st_mtime_ns // 10**6) == (
+                path.stat().st_size,
+                path.stat().st_mtime_ns // 10**6,
+            )
+    assert row["bad_checksums"] == 1 and row["damaged_bytes"] > 0
+
+
+def test_only_what_is_selected_and_the_metadata_log_are_in_it(data, tmp_path):
+    row, _, unpacked_to = bundle([data], tmp_path / "b.tar.gz", "--topic", "orders", "--partition", "0")
+    assert row["partitions"] == 2
+    folders = {path.name for path in Path(unpacked_to, "data").iterdir() if path.is_dir()}
+    assert folders == {"orders-0", "__cluster_metadata-0", "lost+found"}
+
+
+def test_partition_directories_alone(data, tmp_path):
+    shutil.move(data / "orders-3", tmp_path / "orders-3")
+    row, _, unpacked_to = bundle([tmp_path / "orders-3"], tmp_path / "out.tar.gz")
+    assert row["partitions"] == 1 and [*Path(unpacked_to).rglob("*.log")]
+    assert not [*Path(unpacked_to).rglob("meta.properties")]
+
+
+def test_secrets_of_server_properties_are_hidden(data, tmp_path):
+    server = tmp_path / "server.properties"
+    server.write_text(
+        f"log.dirs={data}\nnode.id=7\nprocess.roles=broker\nssl.key.password=s3cr3t-1\nmy.own=s3cr3t-2\n"
+        "listener.name.a.plain.sasl.jaas.config=x required password=\\\n  s3cr3t-3;\nlog.retention.ms=5\n"
+    )
+    _, _, unpacked_to = bundle([], tmp_path / "b.tar.gz", "--server-config", server)
+    text = Path(unpacked_to, "server.properties").read_text()
+    assert "s3cr3t" not in text
+    assert {"log.dirs=data", "node.id=7", "log.retention.ms=5", "my.own=(hidden)"} <= set(text.splitlines())
+
+
+def test_what_needs_payloads_is_refused_of_a_bundle(data, tmp_path):
+    _, _, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
+    for words in (("compact",), ("replica", "diff", data), ("replica", "fingerprint")):
+        assert status_of(*words, f"{unpacked_to}/data") == 2
+    assert status_of("compact", data) != 2
+
+
+GIST = ("type", "dir", "result", "outcome", "log_end_offset", "action", "records_lost")
+
+
+def gist(answer):
+    """Return what an answer says of each partition, and where which findings are."""
+    rows, findings, _ = answer[0]
+    found = sorted((one["code"], one["path"] or one["dir"] or "", one["severity"]) for one in findings)
+    return [{name: row[name] for name in GIST if name in row} for row in rows], found
+
+
+@pytest.mark.parametrize("number", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (6, 13))])
+def test_mutated_logs_lead_to_the_same_findings(number, mutated_sources, tmp_path):
+    make(tmp_path / "data", mutated_sources, 7, number)
+    row, _, unpacked_to = bundle([tmp_path / "data"], tmp_path / "b.tar.gz")
+    assert row["partitions"] == 40
+    for command in ("check", "startup", "ls"):
+        of_data, of_bundle = (comparable(command, ["data"], folder) for folder in (tmp_path, unpacked_to))
+        assert gist(of_data) == gist(of_bundle), command
+
+
+def test_what_cannot_be_written_or_read(data, tmp_path, kcli):
+    assert kcli("bundle", data, "--out", data / "b.tar.gz").exit_code == 5
+    assert kcli("bundle", data, "--out", tmp_path / "b.zip").exit_code == 2
+    assert kcli("bundle", data).exit_code == 2
+    assert kcli("bundle", data, "--out", tmp_path / "nowhere" / "b.tar.gz").exit_code == 4
+    assert kcli("bundle", tmp_path / "none", "--out", tmp_path / "b.tar.gz").exit_code == 3
+    assert kcli("bundle", data / "orders-0" / f"{0:020}.log", "--out", tmp_path / "b.tar.gz").exit_code == 3
+    assert kcli("bundle", data, "--topic", "absent", "--out", tmp_path / "b.tar.gz").exit_code == 3
+    assert kcli("bundle", data, "--spark", "--out", tmp_path / "b.tar.gz").exit_code == 2
+    assert not (tmp_path / "b.tar.gz").exists()
+    (tmp_path / "b.tar.gz").write_bytes(b"mine")
+    assert kcli("bundle", data, "--out", tmp_path / "b.tar.gz").exit_code == 5
+    assert (tmp_path / "b.tar.gz").read_bytes() == b"mine"
+
+
+def test_the_demo_is_the_same_in_a_bundle(demo, tmp_path):
+    _, _, unpacked_to = bundle([demo], tmp_path / "b.tar.gz")
+    for command in (
+        *COMMANDS,
+        "dump",
+        "scan --summary --ratio",
+        "rlmm state",
+        "failover --all",
+        "metadata history",
+    ):
+        of_demo, of_bundle = (
+            comparable(command, [demo.name], folder) for folder in (demo.parent, unpacked_to)
+        )
+        assert words_aside(of_demo) == words_aside(of_bundle), command
+
+
+def test_the_table_begins_with_what_is_in_it_and_what_is_not(data, tmp_path, kcli):
+    printed = kcli("bundle", data, "--out", tmp_path / "b.tar.gz", "-o", "table").stdout
+    said = " ".join(printed.split())
+    first, rest = said.split("Keys, values, headers, passwords and SCRAM keys are not in it.")
+    assert "8 partitions" in first and "1 batch of wrong checksum" in first
+    assert f"sha256 {hashlib.sha256((tmp_path / 'b.tar.gz').read_bytes()).hexdigest()}" in rest
+    assert (
+        "data/orders-0/notes.txt 50 B not a kind of file that Kafka has" in rest
+        and "Not judged on it:" in rest
+    )
