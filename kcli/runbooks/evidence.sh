@@ -2,11 +2,12 @@
 # What may a vendor see of an incident without a key or a value?
 # 0: the archive is made; 3, 4: made, files that cannot be read are in it as errors; else: it is not made
 #
-# Headers, offsets, epochs, times, sizes and findings: no key, value or header of a record, no certificate.
-# Names of topics, hosts, directories and producer ids ARE in it: look before you send it.
+# Headers, offsets, epochs, times, sizes, findings, and the log dirs as kcli bundle writes them: no key, value
+# or header of a record, no secret. Names of topics, groups, clients, hosts, directories and producer ids ARE
+# in it, and findings quote lines of damaged checkpoints: look before you send it.
 #   sh evidence.sh NEW_DIR LOG_DIR...           or: sh evidence.sh NEW_DIR --server-config FILE
 # NEW_DIR is made, outside of log dirs; NEW_DIR.tar.gz is what you send. Do it before a restart: a start
-# changes the files. Copy the damaged partition directories as well, and keep them.
+# changes the files. Copy the damaged partition directories whole as well, and keep them.
 set -eu
 export KCLI_CONFIG= # the settings of a person are not those of this script
 if [ $# -lt 2 ]; then
@@ -37,14 +38,14 @@ keep check check --rate 50M "$@"
 keep epochs epoch show "$@"
 keep checkpoints checkpoint show "$@"
 
-# The batch headers of every partition that is not clean.
-dirs=$(find "$out/check/rows" -name '*.ndjson' -exec cat {} + |
-  jq -r 'select(.partition != null and .result != "clean") | .dir')
-if [ -n "$dirs" ]; then
-  keep batches dump --only dump_batch --files-from - << END
-$dirs
-END
-fi
+# The log dirs themselves, without payloads: the vendor asks kcli of them what he likes (kcli bundle -h).
+status=0
+kcli bundle "$@" -o table --out "$out/bundle.tar.gz" || status=$?
+case $status in
+  0) ;;
+  3 | 4) whole=$status ;;
+  *) exit "$status" ;;
+esac
 
 tar -C "$out" -czf "$out.tar.gz" .
 echo "$out.tar.gz is made. Look into it before you send it: tar tzf $out.tar.gz"
