@@ -75,7 +75,7 @@ def report(
 
 
 def _check(inputs: Inputs, kafka_version: str | None, metadata: str | None) -> None:
-    """Raise UsageError for words that no command takes, as the command would that they are for."""
+    """Raise UsageError for words that a command would refuse: its section would say so, and none else."""
     from kcli.cli.inputs import log_dir_of_metadata, server_properties
 
     inputs.selection()

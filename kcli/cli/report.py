@@ -16,6 +16,7 @@ from kcli.cli.summary import RunSummary
 from kcli.cli.version import commit
 from kcli.engine.contract import EngineMissingError
 from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.logdir.buffers import UNPACKED
 from kcli.output.formats import HTML
 from kcli.output.page import PageBlock, finding_blocks, heading, page_of, table_block, text_block
 from kcli.output.screen import UTF8
@@ -76,7 +77,8 @@ class Section(NamedTuple):
 
 def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[str]) -> Section:
     """Return what a command answers about paths, or why it has no answer."""
-    line = shlex.join(["kcli", *name.split(), *options, *paths])
+    named = ("-" if UNPACKED in path else path for path in paths)  # an archive on stdin
+    line = shlex.join(["kcli", *name.split(), *options, *named])
     answers: list[Section] = []
 
     def take(view: View, rows: Iterator[Item], summary: RunSummary) -> None:

@@ -1,11 +1,13 @@
 """`kcli report`: a page of what other commands answer, with the same numbers, in one file."""
 
+import io
 import os
 import re
 import shlex
 import struct
 import subprocess
 import sys
+import tarfile
 from html import escape
 
 import pytest
@@ -163,6 +165,17 @@ def test_options_go_to_the_commands_that_have_them(monkeypatch, tmp_path):
     assert "judged as 3.9" in shown.text
     assert f"$ kcli startup --topic=orders --kafka-version=3.9 {tmp_path / 'd'}" in shown.text
     assert f"$ kcli ls --topic=orders {tmp_path / 'd'}" in shown.text
+
+
+def test_an_archive_on_stdin_is_read_once_for_all_sections(kcli, tmp_path):
+    segment(log_dir(tmp_path / "d") / "orders-0", 0, put_range(0, 3))
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.add(tmp_path / "d", "d")
+    kcli("report", "-", "--out", tmp_path / "p.md", input=packed.getvalue())
+    text = (tmp_path / "p.md").read_text()
+    assert re.findall(r"^\$ kcli (.*) -$", text, re.MULTILINE) == [*SECTIONS]
+    assert "· stdin/d\n" in text and "unpacked" not in text
 
 
 def test_hostile_names_are_text(tmp_path):

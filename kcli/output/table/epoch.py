@@ -10,7 +10,7 @@ from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.follower import find_divergence
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, DEFINED, NUMBER, STYLES, ShownColumn
-from kcli.output.table.fitted_table import Line, StyledLines, command_lines
+from kcli.output.table.fitted_table import Line, StyledLines, command_lines, sentences
 from kcli.output.table.shared_columns import SharedColumn, by_partition, log_dir_of, name_of, replica_names
 from kcli.output.table.table_view import FEW, TableInput, TableView
 from kcli.output.table.timeline import Timeline
@@ -21,6 +21,8 @@ from kcli.rows.partitions import Where
 WIDEST_EPOCHS = 100
 """Columns of a line of epochs."""
 LEAST_EPOCHS = 20
+MOST_ON_A_PAGE = 20
+"""Partitions that are drawn."""
 
 Replicas: TypeAlias = dict[Where, list[EpochRow]]
 
@@ -45,10 +47,13 @@ def draw_replicas(rows: Sequence[EpochRow], screen: Screen) -> Iterator[Renderab
     partitions = by_partition(rows)
     names = replica_names(row.where for row in rows)
     drawn = [name for name, replicas in partitions.items() if len(partitions) == 1 or _partings(replicas)]
-    for name in drawn[: 0 if screen.is_part else FEW]:
+    most = 0 if screen.is_part else MOST_ON_A_PAGE if screen.is_page else FEW
+    for name in drawn[:most]:
         heading = [[(name, "bold")]] if len(partitions) > 1 else []
         yield StyledLines([*heading, *_lines(partitions[name], names, screen)], screen)
         yield ""
+    if screen.is_page and len(drawn) > most > 0:
+        yield sentences(screen, f"{number(len(drawn) - most)} more differ: the table has them.")
 
 
 def _lines(replicas: Replicas, names: dict[str, str], screen: Screen) -> Iterator[Line]:

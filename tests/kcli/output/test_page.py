@@ -14,7 +14,7 @@ from tests.commands.answers import ask
 from tests.every_command import COMMANDS
 from tests.kcli.output.writing import FAILURE, FINDING, lookup_row, write
 from tests.pages import Page, markdown_tables
-from tests.partitions import log_dir, orders, put_range, segment
+from tests.partitions import epoch_lines, log_dir, orders, put_range, segment
 from tests.recordings import pack
 
 HOSTILE = "</td><script>alert(1)</script>|*x*`[a](b)<img src=x onerror=y>&amp;"
@@ -53,6 +53,18 @@ def test_a_drawing_keeps_its_lines_and_colours(kcli, tmp_path):
     assert '<span class="red">' in text and '<span class="cyan">' in text
     assert "**Epochs differ in 4 of 11 pairs.**\n" in markdown
     assert "```\nkcli truncate --leader " in markdown
+
+
+def test_twenty_of_the_partitions_that_differ_are_drawn(kcli, tmp_path):
+    for node, parting in (("a", 20), ("b", 10)):
+        for number in range(23):
+            directory = log_dir(tmp_path / node) / f"orders-{number}"
+            segment(directory, 0, put_range(0, parting) + put_range(parting, 30, 1))
+            (directory / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0), (1, parting)))
+    text = kcli("epoch", "diff", tmp_path / "a", tmp_path / "b", "-o", "markdown").stdout
+
+    assert text.count("```\norders-") == 20
+    assert "\n3 more differ: the table has them.\n" in text
 
 
 def test_names_and_contents_are_never_markup(kcli, tmp_path):
