@@ -28,6 +28,7 @@ from tests.groups import screen_dirs
 from tests.recordings import pack
 from tests.recordings.watch import tree
 from tests.starts.observe import prepare
+from tests.starts.states import OTHER_ID
 from tests.transactions import PAYMENTS, hanging_log_dir, key_of, value_of
 
 RUNBOOKS = {name: one.text for name, one in runbooks().items() if one.kind == SCRIPT}
@@ -387,9 +388,10 @@ def test_group_offsets(run, tmp_path):
 
 @pytest.mark.slow
 @needs_jq
-def test_disk_swap(run, tmp_path):
+def test_disk_swap(run, tmp_path, monkeypatch):
     prepare("4.3.1", "healthy", tmp_path / "b")
     copy = shutil.copytree(tmp_path / "b" / "d0", tmp_path / "copy")
+    monkeypatch.setenv("KCLI_LIMIT", "3")
     assert run("disk-swap", "before.ndjson", "b/d0")[0] == 0
     assert run("disk-swap", "before.ndjson", "copy")[1].startswith("The same: 5 partitions.")
     with (copy / "orders-0" / f"{0:020}.log").open("r+b") as log:
@@ -433,8 +435,9 @@ def test_stuck_upload(run, node):
 def test_stray_directory(run, tmp_path):
     prepare("4.3.1", "-delete and -stray directories", tmp_path / "b")
     status, said = run("stray-directory", "b/d0", "b/d1")
-    assert status == 0 and "  not needed: the current log has as much\n" in said
+    assert status == 0 and "  not needed: the current log has all of its records\n" in said
     assert run("stray-directory", "b/d1")[0] == 3
+    assert run("stray-directory", "b/d0", "b/d1", "absent")[0] == 1
     for path in (tmp_path / "b" / "d0").glob("*-delete"):
         shutil.rmtree(path)
     (stray,) = (tmp_path / "b" / "d0").glob("*-stray")
@@ -446,6 +449,25 @@ def test_stray_directory(run, tmp_path):
     printed = [line for line in said.splitlines() if line.startswith("    ")]
     subprocess.run(["sh", "-eu"], input="\n".join(printed), text=True, check=True)
     assert run("pre-start-gate", "b/d0", "b/d1")[0] == 0
+
+
+@pytest.mark.slow
+@needs_jq
+def test_a_stray_directory_that_has_other_records_or_went_elsewhere_is_for_a_person(run, tmp_path):
+    prepare("4.3.1", "-stray beside its current log", tmp_path / "b")
+    (stray,) = (tmp_path / "b" / "d0").glob("*-stray")
+    assert run("stray-directory", "b/d0", "b/d1")[0] == 0
+    (stray / f"{0:020}.log").write_bytes(put_records([put_record(offset_delta=n) for n in range(9)]))
+    (stray / "partition.metadata").unlink()
+    status, said = run("stray-directory", "b/d0", "b/d1")
+    assert status == 1 and "  LOOK: the current log has other records" in said
+    (stray / "partition.metadata").write_text(f"version: 0\ntopic_id: {OTHER_ID}")
+    status, said = run("stray-directory", "b/d0", "b/d1")
+    assert status == 1 and "  LOOK: its topic is deleted or made anew" in said
+    prepare("4.3.1", "reassigned away", tmp_path / "c")
+    (tmp_path / "c" / "d0" / "orders-0").rename(tmp_path / "c" / "d0" / stray.name)
+    status, said = run("stray-directory", "c/d0", "c/d1")
+    assert status == 1 and "  LOOK if brokers [2] have its records" in said
 
 
 @pytest.mark.slow
