@@ -17,6 +17,9 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system
 """Numpy would start threads for algebra that kcli does not use, and Arrow's own pools keep what they had at
 the peak."""
 
+OF_INSTALLATION = {"KCLI_CONFIG", "KCLI_ROOT"}
+"""Variables that are no defaults of options."""
+
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.output.text_columns", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan.scan", "numpy", "cramjam"),
@@ -43,6 +46,9 @@ def main() -> None:
     gc.set_threshold(FEW_COLLECTIONS)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    if os.environ.get("KCLI_CONFIG") == "":  # the command line alone counts
+        for name in [one for one in os.environ if one.startswith("KCLI_") and one not in OF_INSTALLATION]:
+            del os.environ[name]
     from kcli.cli.signals import Interrupted, ignore, install, leave
 
     try:

@@ -9,7 +9,8 @@
 | `[epoch.at]`, `fail-on`    | `kcli epoch at`                  |
 
 The command line comes first, then the environment, then the file; a command before all commands. The file is
-`KCLI_CONFIG`, else `kcli/config.toml` in `XDG_CONFIG_HOME` or `~/.config`; an empty `KCLI_CONFIG` is none.
+`KCLI_CONFIG`, else `kcli/config.toml` in `XDG_CONFIG_HOME` or `~/.config`; an empty `KCLI_CONFIG`
+means that the command line alone counts.
 """
 
 import os

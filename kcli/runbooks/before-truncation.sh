@@ -10,7 +10,7 @@
 #   rsync -a LEADER_HOST:/var/lib/kafka/data/orders-0 /mnt/copy/
 # SAVED.ndjson is a new file on another disk. It gets the records that go, keys and values in base64.
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -lt 3 ]; then
   echo "usage: sh before-truncation.sh SAVED.ndjson LEADER FOLLOWER [--topic NAME]..." >&2
   exit 2

@@ -9,7 +9,7 @@
 # kcli runbook before-truncation. --isr 1,2 (the last ISR) or --metadata DIR (a log dir that has
 # __cluster_metadata-0) says who was in sync: the election of such a replica is clean.
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -lt 2 ]; then
   echo "usage: sh choose-leader.sh [--topic NAME] [--partition N] REPLICA REPLICA..." >&2
   exit 2

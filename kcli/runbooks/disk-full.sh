@@ -7,7 +7,7 @@
 # HOURS is what you would keep if you lowered retention for a while, such as 24. Never remove files of a log
 # by hand. A broker that is down needs room to start: bytes_needed of kcli startup -o json.
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -lt 2 ]; then
   echo "usage: sh disk-full.sh HOURS LOG_DIR...   or: HOURS --server-config FILE" >&2
   exit 2

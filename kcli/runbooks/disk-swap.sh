@@ -10,7 +10,7 @@
 # Then put the new path into log.dirs in the place of the old one, with its own meta.properties: directory.id
 # is what the cluster knows the log dir by. Before the start: kcli runbook pre-start-gate.
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -ne 2 ]; then
   echo "usage: sh disk-swap.sh FINGERPRINTS.ndjson LOG_DIR" >&2
   exit 2

@@ -9,7 +9,7 @@
 # stdout is the file that kafka-consumer-groups.sh reads; what a person reads is on stderr.
 # Compaction removes old commits of __consumer_offsets: copy its directories before you wait.
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -lt 2 ]; then
   echo "usage: sh group-offsets.sh GROUP LOG_DIR... [--at TIME] > FILE.csv" >&2
   exit 2

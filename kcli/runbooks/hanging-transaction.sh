@@ -7,7 +7,7 @@
 #   sh hanging-transaction.sh /var/lib/kafka/data [--topic NAME] [--max-timeout 15m]
 # The broker may run. A transaction that is under way is open, too: ask again after its timeout.
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -eq 0 ]; then
   echo "usage: sh hanging-transaction.sh LOG_DIR... [--topic NAME] [--max-timeout 15m]" >&2
   exit 2

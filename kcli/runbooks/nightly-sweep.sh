@@ -13,7 +13,7 @@
 # read already: only what is new is read, all of it on the first of a month (bits rot). Old runs go with:
 #   find /var/lib/kcli -maxdepth 1 -name 'check-*' -mtime +31 -exec rm -r {} +
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -lt 2 ]; then
   echo "usage: sh nightly-sweep.sh RUNS_DIR LOG_DIR...   or: RUNS_DIR --server-config FILE" >&2
   exit 2

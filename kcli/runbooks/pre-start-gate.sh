@@ -19,7 +19,7 @@ if [ $# -eq 0 ]; then
   echo "usage: sh pre-start-gate.sh LOG_DIR...   or: --server-config FILE" >&2
   exit 2
 fi
-export KCLI_CONFIG= # the settings of a person are not those of a gate
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 # The answer is one JSON document. Status 1 is an answer too: bad news. Above 1 there is none.
 status=0
 answer=$(kcli startup -o json --fail-on error "$@") || status=$?

@@ -10,7 +10,7 @@
 #   kafka-features.sh --bootstrap-server HOST:9092 describe
 #   kafka-features.sh --bootstrap-server HOST:9092 upgrade --release-version X.Y
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -lt 2 ]; then
   echo "usage: sh rollback-gate.sh RELEASE LOG_DIR...   or: RELEASE --server-config FILE" >&2
   exit 2

@@ -8,7 +8,7 @@
 # HOURS: a copy that takes longer is stuck, such as 1. Segments that were never begun are not in the events:
 #   kcli rlmm coverage LOG_DIR...     says up to which offset each partition is copied
 set -eu
-export KCLI_CONFIG= # the settings of a person are not those of this script
+export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 if [ $# -lt 2 ]; then
   echo "usage: sh stuck-upload.sh HOURS LOG_DIR... [--topic NAME]" >&2
   exit 2
