@@ -1,6 +1,6 @@
 #!/bin/sh
 # No replica in sync is left: which one costs least as the leader?
-# 0: one costs no committed record; 1: even the best may cost some; else: kcli has no answer
+# 0: one costs no committed record; 1: even the best may cost; 4: not all is read; else: kcli has no answer
 #
 # Before an unclean election, or before you delete a broker that may have the only good copy. Name the log
 # dirs or partition directories of ALL replicas, also those of brokers that are down (a copy will do):
@@ -18,7 +18,7 @@ fi
 # A row is a pair: what does this follower cut if that candidate leads? Status 1 is an answer, too.
 status=0
 answer=$(kcli replica elect -o json "$@") || status=$?
-if [ "$status" -gt 1 ]; then
+if [ "$status" -gt 1 ] && [ "$status" -ne 4 ]; then
   echo "kcli has no answer: exit status $status" >&2
   exit "$status"
 fi
@@ -48,4 +48,6 @@ echo "To elect it: keep the brokers of the other replicas down, start the best o
 printf '%s\n' "$ranking" | jq -r '.[] | "  kafka-leader-election.sh --bootstrap-server HOST:9092 "
   + "--election-type unclean --topic \(.topic) --partition \(.partition)"'
 echo "and start the others. A clean election needs no command: it happens when the broker is back."
+printf '%s\n' "$answer" | jq -r '.errors[] | "NOT READ, so not judged: \(.path): \(.message)"' >&2
+[ "$status" -ne 4 ] || exit 4
 printf '%s\n' "$ranking" | jq -e 'all(.candidates[0].committed_records_lost == 0)' > /dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A disk is full: what goes by itself, and what may go?
-# 0: something goes, or may go; 1: nothing does: move partitions or add a disk; else: kcli has no answer
+# 0: something goes, or may go; 1: nothing does: move partitions; 4: not all is read; else: kcli has no answer
 #
 # A log dir that has no room for one more write goes offline; with its last one the broker ends.
 #   sh disk-full.sh HOURS LOG_DIR...       or: sh disk-full.sh HOURS --server-config FILE
@@ -8,17 +8,18 @@
 # by hand. A broker that is down needs room to start: bytes_needed of kcli startup -o json.
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
+case ${1:-} in '' | 0* | *[!0-9]* | ???????*) set -- ;; esac
 if [ $# -lt 2 ]; then
-  echo "usage: sh disk-full.sh HOURS LOG_DIR...   or: HOURS --server-config FILE" >&2
+  echo "usage: sh disk-full.sh HOURS LOG_DIR...   or: HOURS --server-config FILE; HOURS such as 24" >&2
   exit 2
 fi
 ms=$(($1 * 3600000))
 shift
 
-ask() { # the answer of kcli; findings (status 1) do not matter here
+ask() { # the answer of kcli; findings (status 1) do not matter here, what is not read (4) does below
   status=0
   kcli "$@" || status=$?
-  [ "$status" -le 1 ] || exit "$status"
+  [ "$status" -le 1 ] || [ "$status" -eq 4 ] || exit "$status"
 }
 dirs=$(ask ls -o json --by log-dir "$@")
 partitions=$(ask ls -o json "$@")
@@ -31,7 +32,7 @@ printf '%s\n' "$dirs" "$partitions" "$retention" | jq -rs --arg ms "$ms" '
   def lines(f): if . == [] then "  nothing" else .[] | f end;
   (.[2].rows | group_by(.topic) | map({
     topic: .[0].topic, now: (map(.deletable_bytes_now // 0) | add),
-    more: (map(.deletable_bytes - (.deletable_bytes_now // 0)) | add),
+    more: (map((.deletable_bytes // 0) - (.deletable_bytes_now // 0)) | add),
     name: (if .[0].settings_from["remote.storage.enable"] == "topic" then "local." else "" end
       + "retention.ms")})) as $topics
   | (.[0].rows[] | "\(.name): \(.file_system_free_bytes | size) of \(.file_system_bytes | size) free, "
@@ -47,5 +48,7 @@ printf '%s\n' "$dirs" "$partitions" "$retention" | jq -rs --arg ms "$ms" '
     (.[1].rows | map(select(.state == "stray")) | lines("  \(.disk_bytes | size)  \(.dir)"))'
 echo "Note the old values first: kafka-configs.sh ... --describe --entity-type topics --entity-name NAME."
 echo "To undo: --add-config with the old value, or --delete-config if the topic had none of its own."
-printf '%s\n' "$retention" | jq -e '
-  any(.rows[]; .deletable_bytes > 0 or (.deletable_bytes_now // 0) > 0)' > /dev/null
+printf '%s\n' "$dirs" "$partitions" "$retention" | jq -r '
+  .errors[] | "NOT READ: \(.path): \(.message)"' | sort -u | grep . >&2 && exit 4
+printf '%s\n' "$retention" | jq -e 'any(.rows[]; (.deletable_bytes_now // 0) > 0
+  or (.deletable_bytes // 0) > 0 and (.topic | startswith("__") | not))' > /dev/null

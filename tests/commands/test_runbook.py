@@ -345,6 +345,8 @@ def test_choose_leader(run, tmp_path):
     copies = (tmp_path / path.name for path in replicas)
     status, said = run("choose-leader", *copies)
     assert status == 1 and "an unknown number of them committed" in said
+    status, said = run("choose-leader", "--topic", "segments", *replicas, "absent")
+    assert status == 4 and "  best: broker 2\n" in said and "NOT READ, so not judged: absent: " in said
 
 
 @pytest.mark.slow
@@ -360,6 +362,8 @@ def test_hanging_transaction(run, tmp_path):
     assert "abort --topic payments --partition 0 --start-offset 3\n" in said
     status, said = run("hanging-transaction", "d/payments-0")
     assert status == 1 and "MAY HANG: no partition of __transaction_state is here" in said
+    status, said = run("hanging-transaction", "d", "absent")
+    assert status == 4 and "HANGS: pay is CompleteCommit" in said and "NOT READ: absent: " in said
     assert run("hanging-transaction", pack.unpack("failover", tmp_path) / "node1") == (
         0,
         "No transaction is open.\n",
@@ -415,6 +419,13 @@ def test_disk_full(run, tmp_path):
     LogDir(tmp_path / "full").partition("orders-0")
     status, said = run("disk-full", 1, "full")
     assert status == 0 and "\n  1 KiB  orders\n" in said
+    status, said = run("disk-full", 1, "full", "absent")
+    assert status == 4 and "\n  1 KiB  orders\n" in said and said.count("NOT READ: absent: ") == 1
+    (tmp_path / "full" / "orders-0").rename(tmp_path / "full" / "__remote_log_metadata-0")
+    status, said = run("disk-full", 1, "full")
+    assert status == 1 and said.count("  nothing\n") == 3
+    for hours in ("full", "abc", "0", "24h", "1.5", "", "-1", "9999999"):
+        assert run("disk-full", hours, "full")[0] == 2
 
 
 @pytest.mark.slow
