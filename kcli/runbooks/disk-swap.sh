@@ -1,6 +1,6 @@
 #!/bin/sh
 # Has the new disk the same logs as the old one?
-# 0: the same, or the fingerprints are taken; 1: they differ; else: kcli has no answer
+# 0: the same, or the fingerprints are taken; 1: they differ; 4: not all is read; else: kcli has no answer
 #
 # A log dir moves to another disk or volume. With the broker stopped:
 #   sh disk-swap.sh before.ndjson /old/data       takes a fingerprint of each range of offsets, and then
@@ -17,28 +17,32 @@ if [ $# -ne 2 ]; then
 fi
 fingerprints=$1 dir=$2
 
-if [ ! -e "$fingerprints" ]; then
-  kcli replica fingerprint -o ndjson --out "$fingerprints" "$dir"
-  echo "$fingerprints has the fingerprints of $dir. Copy it, then run this with the copy."
-  exit 0
-fi
-
-answer=$(kcli replica fingerprint -o json "$dir") || {
-  status=$?
-  echo "kcli has no answer: exit status $status; a file of the new disk may not be readable" >&2
-  exit "$status"
+take() { # fingerprints, of -stray and -future directories, too; what is damaged is for kcli check
+  status=0
+  kcli replica fingerprint -o ndjson --include-leftovers --fail-on never "$@" || status=$?
+  [ "$status" -eq 0 ] || [ "$status" -eq 4 ] || exit "$status"
 }
 
-# One line a range: which partition, which offsets, how many bytes, their hash. The path does not count.
-differences=$(printf '%s\n' "$answer" | jq -r --slurpfile before "$fingerprints" '
-  def lines: map("\(.topic)-\(.partition) offsets \(.first_offset)..\(.last_offset), "
-    + "start \(.log_start_offset), \(.batches) batches, \(.bytes) bytes, \(.hash)");
-  ($before | map(select(.hash)) | lines) as $old | (.rows | lines) as $new
-  | (($old - $new)[] | "  old  \(.)"), (($new - $old)[] | "  new  \(.)")')
+if [ ! -e "$fingerprints" ]; then
+  take --out "$fingerprints" "$dir"
+  echo "$fingerprints has the fingerprints of $dir. Copy it, then run this with the copy."
+  [ "$status" -eq 0 ] || echo "NOT ALL of it can be read: nothing will show whether that is copied." >&2
+  exit "$status"
+fi
+answer=$(take "$dir")
+
+# One line a range: which directory, which offsets, how many bytes, their hash. Where it lies does not count.
+differences=$(printf '%s\n' "$answer" | jq -rn --slurpfile before "$fingerprints" '
+  def lines: map(select(.type == "fingerprint") | "\(.dir | sub(".*/"; "")) offsets \(.first_offset)"
+    + "..\(.last_offset), start \(.log_start_offset), \(.batches) batches, \(.bytes) bytes, \(.hash)");
+  [inputs] as $after | ($before | lines) as $old | ($after | lines) as $new
+  | (($old - $new)[] | "  old  \(.)"), (($new - $old)[] | "  new  \(.)"),
+    (($before + $after)[] | select(.type == "error") | "  unread  \(.path): \(.message)")')
 if [ -n "$differences" ]; then
   echo "THEY DIFFER. Keep the old disk, copy again with rsync -c:"
   printf '%s\n' "$differences" | sort -k 2
+  case $differences in *"  unread  "*) exit 4 ;; esac
   exit 1
 fi
-number=$(printf '%s\n' "$answer" | jq '[.rows[] | [.topic, .partition]] | unique | length')
+number=$(printf '%s\n' "$answer" | jq -n '[inputs | select(.type == "fingerprint") | .dir] | unique | length')
 echo "The same: $number partitions. Next: kcli check $dir (indexes, checkpoints), then pre-start-gate."

@@ -393,19 +393,29 @@ def test_group_offsets(run, tmp_path):
 @pytest.mark.slow
 @needs_jq
 def test_disk_swap(run, tmp_path, monkeypatch):
-    prepare("4.3.1", "healthy", tmp_path / "b")
+    prepare("4.3.1", "-stray beside its current log", tmp_path / "b")
+    log = tmp_path / "b" / "d0" / "orders-0" / f"{0:020}.log"
+    log.write_bytes(log.read_bytes()[:-1])
+    (log.with_suffix(".index")).write_bytes(b"?" * 13)
     copy = shutil.copytree(tmp_path / "b" / "d0", tmp_path / "copy")
     monkeypatch.setenv("KCLI_LIMIT", "3")
     assert run("disk-swap", "before.ndjson", "b/d0")[0] == 0
-    assert run("disk-swap", "before.ndjson", "copy")[1].startswith("The same: 5 partitions.")
+    assert run("disk-swap", "before.ndjson", "copy")[1].startswith("The same: 6 partitions.")
     with (copy / "orders-0" / f"{0:020}.log").open("r+b") as log:
         log.seek(100)
         log.write(b"?")
     shutil.rmtree(copy / "events-1")
+    (stray,) = copy.glob("*-stray")
+    shutil.rmtree(stray)
     status, said = run("disk-swap", "before.ndjson", "copy")
     assert status == 1 and "THEY DIFFER" in said
     found = sorted(line.split()[:2] for line in said.splitlines()[1:])
-    assert found == [["new", "orders-0"], ["old", "events-1"], ["old", "orders-0"]]
+    assert found == [
+        ["new", "orders-0"],
+        ["old", "events-1"],
+        ["old", "orders-0"],
+        ["old", stray.name],
+    ]
     assert run("disk-swap", "before.ndjson", "absent")[0] == 3
     assert run("disk-swap", "b/d0/new.ndjson", "b/d0")[0] == 5
 
