@@ -24,6 +24,13 @@ if [ "$status" -gt 1 ]; then
   echo "kcli has no answer: exit status $status" >&2
   exit "$status"
 fi
+# Without the row of a broker these are no log dirs of one. One that was not given may have the only copy.
+printf '%s\n' "$answer" | jq -e 'any(.rows[]; .type == "startup_broker")' > /dev/null || {
+  echo "kcli has no answer: name the log dirs of a broker" >&2
+  exit 3
+}
+printf '%s\n' "$answer" | jq -e 'any(.findings[]; .code == "START-021"
+  and (.message | contains("no other replica is in sync")))' > /dev/null && status=1
 if [ "$status" -eq 0 ]; then
   echo "YES: $release starts here. Roll back one broker, wait until its replicas are in sync, then the next."
 else

@@ -282,6 +282,17 @@ def test_pre_start_gate_lets_nothing_pass_without_an_answer(run, tmp_path, monke
 
 @pytest.mark.slow
 @needs_jq
+def test_gates_say_yes_only_of_a_broker_with_all_that_only_it_has(run, tmp_path):
+    prepare("4.3.1", "healthy", tmp_path / "b")
+    for gate in (["pre-start-gate"], ["rollback-gate", "4.3"]):
+        status, said = run(*gate, "b/d0/orders-0")
+        assert status == 3 and "YES" not in said and "name the log dirs of a broker" in said
+        status, said = run(*gate, "b/d0")
+        assert status == 1 and said.startswith("NO: ") and "bring its volume back before the start" in said
+
+
+@pytest.mark.slow
+@needs_jq
 def test_rollback_gate(run, tmp_path):
     prepare("4.3.1", "healthy", tmp_path / "b")
     assert run("rollback-gate", "4.3", "b/d0", "b/d1")[0] == 0
