@@ -1,7 +1,7 @@
 """Which metrics each command has: what an operator alerts on or plots, and few series.
 
 A log dir may have 10,000 partitions, so numbers are sums by topic, state or outcome, and a partition has a
-series of its own only where it is bad news (in `check` always: scripts know it so).
+series of its own only where it is bad news.
 """
 
 import os
@@ -89,9 +89,10 @@ METRICS: dict[str, tuple[Metric, ...]] = {
     "check": (
         Metric(
             "result",
-            "1 for the result of kcli check of a partition or a log dir.",
+            "1 for the result of kcli check of a partition or a log dir that is not clean.",
             CHECK,
             ("dir", "topic", "partition", "result"),
+            of=lambda row: row.result != CLEAN,
             join=max,
         ),
         Metric(

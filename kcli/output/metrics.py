@@ -1,7 +1,8 @@
 """Metrics in Prometheus' text format, for the textfile collector of the node exporter.
 
 A command has a table of `Metric`s in kcli.output.metric_families: each makes one family, kcli_COMMAND_NAME,
-of rows of one type. Every command also counts its findings and its errors, and says when it ended.
+of rows of one type. Every command also counts its findings and its errors, and says whether it has bad news
+and when it ended.
 """
 
 import time
@@ -15,8 +16,11 @@ from kcli.output.metric_families import METRICS, Labels, Metric, Number
 from kcli.output.structured import Tail, TextOut
 from kcli.output.view import View
 from kcli.rows import Failure, Item
+from kcli.rows.bad_news import FORETELL_A_START, is_bad_finding, is_bad_news
 from kcli.rows.declare import type_of, values_of
 
+ABSENT = frozenset({"nothing-matched", "nothing-to-read"})
+"""Errors of what is not here, such as a topic that no host needs to have; what cannot be read has others."""
 _LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
@@ -26,6 +30,7 @@ class Gauges:
     def __init__(self, view: View) -> None:
         self._prefix = f"kcli_{view.command.replace(' ', '_')}_"
         self._command = view.command
+        self._has_bad_news = False
         self._series: list[tuple[Metric, dict[Labels, Number]]] = [
             (metric, {}) for metric in METRICS[view.command] if metric.rows in view.types
         ]
@@ -37,6 +42,7 @@ class Gauges:
         """Count a row."""
         assert isinstance(row, tuple)
         row_type = type_of(row)
+        self._has_bad_news = self._has_bad_news or is_bad_news(row)
         values = dict(zip(row_type.names, values_of(row), strict=True))
         for metric, series in self._series:
             if metric.rows is not row_type:
@@ -55,7 +61,13 @@ class Gauges:
         yield from self._family(
             "findings", "Findings by code.", ("code", "severity"), dict(sorted(codes.items()))
         )
-        yield from self._family("errors", "Inputs that could not be read.", (), {(): len(failures)})
+        unread = sum(one.error not in ABSENT or self._command in FORETELL_A_START for one in failures)
+        yield from self._family("errors", "Inputs that could not be read.", (), {(): unread})
+        has_bad_news = self._has_bad_news or any(
+            one.severity == "error" or is_bad_finding(self._command, one) for one in findings
+        )
+        text = "1 for bad news, or a finding of severity error: without --fail-on the exit status is 1."
+        yield from self._family("bad_news", text, (), {(): int(has_bad_news)})
         now = {(): int(time.time())}
         yield from self._family("timestamp_seconds", f"When kcli {self._command} ended.", (), now)
 

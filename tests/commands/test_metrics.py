@@ -25,7 +25,7 @@ from tests.transactions import sent
 
 pytestmark = pytest.mark.slow
 
-COMMON = {"findings", "errors", "timestamp_seconds"}
+COMMON = {"findings", "errors", "bad_news", "timestamp_seconds"}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,8 @@ def judge_check(metrics, rows):
     results = ("clean", "warning", "damaged", "will-not-load")
     assert values(metrics["results"], "result") == counted(rows, "result", results)
     labels = ("dir", "topic", "partition", "result")
-    assert values(metrics["result"], *labels) == added(rows, None, *labels)
+    bad = [row for row in rows if row["result"] != "clean"]
+    assert values(metrics["result"], *labels) == added(bad, None, *labels)
 
 
 def judge_startup(metrics, rows):
@@ -255,6 +256,7 @@ def test_numbers_are_those_of_the_rows(kcli, scenes, line):
     findings = Counter((one["code"], one["severity"]) for one in document["findings"])
     assert values(metrics["findings"], "code", "severity") == findings
     assert metrics["errors"] == {frozenset(): len(document["errors"])}
+    assert metrics["bad_news"] == {frozenset(): done.exit_code % 4}  # 4: beside what cannot be read
     assert metrics["timestamp_seconds"][frozenset()] > 1_700_000_000
 
 
@@ -302,6 +304,14 @@ def test_an_input_that_cannot_be_read_is_counted_whatever_was_there_before(kcli,
     assert done.exit_code in {3, 4}
     assert read(path.read_text(), command)["errors"][frozenset()] >= 1
     assert os.listdir(tmp_path) == ["data", path.name] or os.listdir(tmp_path) == [path.name, "data"]
+
+
+@pytest.mark.parametrize("command", ["rlmm check", "group offsets", "retention", "txn open"])
+def test_a_topic_that_is_not_here_is_no_input_that_cannot_be_read(kcli, tmp_path, command):
+    done = kcli(*command.split(), log_dir(tmp_path / "data"), "-o", "prometheus")
+
+    assert done.exit_code == 3
+    assert read(done.stdout, command)["errors"] == {frozenset(): 0}
 
 
 def test_a_file_holds_what_stdout_does(kcli, data, tmp_path):

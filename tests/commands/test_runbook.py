@@ -139,10 +139,10 @@ def test_the_list_has_each_with_its_question_and_status(kcli):
         assert f"`kcli runbook {name}`" in page("runbooks")
 
 
-EACH = "errors", "findings", "timestamp_seconds"
+EACH = "errors", "findings", "bad_news", "timestamp_seconds"
 FAMILIES = {
     **{
-        f"kcli_{command.replace(' ', '_')}_{name}": {"code", "severity"}
+        f"kcli_{command.replace(' ', '_')}_{name}": {"code", "severity"} if name == "findings" else set()
         for command in METRICS
         for name in EACH
     },
@@ -193,6 +193,10 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
         for target in panel["targets"]:
             labels = judge_expression(target["expr"])
             assert set(re.findall(r"\{\{([a-z_]+)\}\}", target["legendFormat"])) <= labels
+            # what is in the logs of all replicas counts once
+            assert not re.search(r"\(sum by|^sum by", target["expr"]) or re.search(
+                r"kcli_(ls|check|retention)_|max by", target["expr"]
+            )
     assert len({panel["id"] for panel in panels}) == len(panels) > 10
 
 
