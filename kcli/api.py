@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-Word: TypeAlias = Path | int
-"""A word of a command line."""
+Word: TypeAlias = Path | int | Iterable[Path]
+"""A word of a command line, or paths for several."""
 DataFrame: TypeAlias = Any
 RecordBatchReader: TypeAlias = Any
 Table: TypeAlias = Any
@@ -142,22 +142,24 @@ class Result:
 def run(command: str, *words: Word, **options: object) -> Result:
     """Return what a command answers: `kcli.run("epoch end-offset", path, epoch=[1, 2])`.
 
-    `command`: its words, such as `ls` or `rlmm lookup offset`. `words`: what follows them, paths last; globs.
-    `options`: as on the command line with `_` for `-`, `from_` for `--from`; True is a flag, a list
-    repeats the option, `range(5, 10)` is `5..9`, None and False leave it out. UsageError where the command
-    would end with 2, RefusedError with 5, MissingError where a part of the environment is missing.
+    `command`: its words, such as `ls` or `rlmm lookup offset`. `words`: what follows them, paths last; globs,
+    and lists of them. `options`: as on the command line with `_` for `-`, `from_` for `--from`; True, False
+    are a flag and its `--no-`, a list repeats the option, `range(5, 10)` is `5..9`, None leaves it out.
+    UsageError where the command would end with 2, RefusedError with 5, MissingError where a part of the
+    environment is missing.
     """
     return _run(command, words, options)
 
 
-def open(*paths: Path, metadata: Path | None = None) -> "LogDirs":  # noqa: A001 - open(...) is its name
+def open(*paths: Path | Iterable[Path], metadata: Path | None = None) -> "LogDirs":  # noqa: A001 - open(...) is its name
     """Return what log dirs, partition directories or globs lead to; nothing is read yet.
 
     `metadata`: the KRaft metadata log for commands that take `--metadata`.
     """
-    if not paths:
+    words = (*_flat(paths),)
+    if not words:
         raise UsageError("expected at least one path")
-    return LogDirs(tuple(map(os.fsdecode, paths)), None if metadata is None else os.fsdecode(metadata))
+    return LogDirs(words, None if metadata is None else os.fsdecode(metadata))
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +296,8 @@ class PartitionLog:
         """Return the rows of a view of the log, as SQL plans it; UsageError for offsets that cannot be."""
         from kcli.views.options import query
 
+        if offsets is not None and not isinstance(offsets, range):
+            raise UsageError(f"offsets={offsets!r}: expected a range, such as range(5, 10)")
         if offsets is not None and not offsets:
             return iter(())
         limits = {} if offsets is None else {"offsets": _range(offsets)}
@@ -335,7 +339,7 @@ def _run(command: str, words: Iterable[Word], options: dict[str, object]) -> Res
 
     begin_run()
     known = _command(command)
-    line = [*_words(command, options), "--", *map(_word, words)]
+    line = [*_words(command, options), "--", *_flat(words)]
     rows: list[Item] = []
     lines: list[str] = []
     ends: list[tuple[tuple[RowType, ...], RunSummary]] = []
@@ -399,7 +403,7 @@ def _command(name: str) -> Any:
 
 def _options_of(command: str) -> dict[str, Any]:
     """Return the options of a command by their names."""
-    return {name: each for each in _command(command).params for name in each.opts}
+    return {name: each for each in _command(command).params for name in (*each.opts, *each.secondary_opts)}
 
 
 def _words(command: str, options: dict[str, object]) -> Iterator[str]:
@@ -414,9 +418,34 @@ def _words(command: str, options: dict[str, object]) -> Iterator[str]:
         is_of_text = getattr(option, "rich_help_panel", None) == "Output" and option.name not in OF_ROWS
         if is_of_text or key in OF_TERMINALS:
             raise UsageError(f"{command}: {key}= is about what is printed, and nothing is")
-        for one in value if isinstance(value, (list, tuple, set, frozenset)) else [value]:
-            if one is not None and one is not False:
-                yield name if one is True else f"{name}={_word(one)}"
+        if isinstance(value, bool) and option is not None:
+            yield from _flag(key, name, option, is_on=value)
+            continue
+        values = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        if not values:
+            raise UsageError(f"{key}={value!r}: expected at least one value; None leaves the option out")
+        for one in values:
+            if one is not None:
+                yield f"{name}={_word(one)}"
+
+
+def _flag(key: str, name: str, option: Any, *, is_on: bool) -> Iterator[str]:
+    """Yield the word of a flag, or of the one that switches it off; none for one that is off anyway."""
+    if not (option.is_flag or option.count):
+        raise UsageError(f"{key}={is_on}: expected a value; None leaves the option out")
+    names = [name] if is_on else option.secondary_opts if name in option.opts else option.opts
+    yield from names[:1]
+
+
+def _flat(words: Iterable[object]) -> Iterator[str]:
+    """Yield words of a command line, those of lists, too."""
+    for word in words:
+        if isinstance(word, Iterable) and not isinstance(word, (str, bytes, range)):
+            yield from _flat(word)
+        elif word is None or isinstance(word, bool):
+            raise UsageError(f"{word}: expected a path or a word of a command line")
+        else:
+            yield _word(word)
 
 
 def _word(value: object) -> str:

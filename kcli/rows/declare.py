@@ -19,6 +19,7 @@
 `T | None` may be null. The text in `Annotated` says what the column means.
 """
 
+import copyreg
 from collections.abc import Callable
 from functools import cache
 from operator import itemgetter
@@ -80,14 +81,25 @@ class PlainRow(tuple[Any, ...]):
     __slots__ = ()
 
 
+class _PlainRowClass(type):
+    """A class that no module has: a pickle of its rows holds their columns."""
+
+
 def plain_row_type(declared: RowType) -> type[PlainRow]:
     """Return a class for rows of columns that are known only now, such as those of a query."""
     columns = {
         name: property(itemgetter(place)) for place, name in enumerate(declared.names) if name[:1] != "_"
     }
-    row = type(declared.name, (PlainRow,), {**columns, "__slots__": ()})
+    row: Any = _PlainRowClass(declared.name, (PlainRow,), {**columns, "__slots__": ()})
     _ROW_TYPES[row] = declared
-    return row
+    return row  # type: ignore[no-any-return]
+
+
+def _made_anew(row: Any) -> Any:
+    return plain_row_type, (declared_type(row),)
+
+
+copyreg.pickle(_PlainRowClass, _made_anew)
 
 
 def type_of(row: object) -> RowType:

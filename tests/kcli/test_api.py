@@ -4,6 +4,7 @@ import doctest
 import functools
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -130,6 +131,11 @@ def wrong(*words, **options):
         wrong("sql", "FROM batchs", "."),
         wrong("sql", ".", shell=True),
         wrong("metadata show", "s3://bucket"),
+        wrong("ls", "x", topic=[]),
+        wrong("ls", "x", topic=False),
+        wrong("ls", "x", topic=True),
+        wrong("ls", "x", topc=False),
+        wrong("ls", None),
     ],
 )
 def test_a_wrong_call_is_a_usage_error(words, options, capfd):
@@ -138,6 +144,19 @@ def test_a_wrong_call_is_a_usage_error(words, options, capfd):
 
     assert capfd.readouterr() == ("", "")
     assert CALLER.get() is None
+
+
+def test_false_is_the_negative_form_of_a_flag(demo):
+    off = kcli.run("scan", demo, verify=False)
+    assert off == kcli.run("scan", demo, no_verify=True) != kcli.run("scan", demo)
+    assert kcli.run("scan", demo, verify=True) == kcli.run("scan", demo, no_verify=False)
+    assert kcli.run("ls", demo, include_leftovers=False) == kcli.run("ls", demo)
+
+
+def test_a_list_of_paths_is_its_paths(demo):
+    orders = [demo / "orders-0", demo / "orders-1"]
+    assert kcli.run("ls", orders) == kcli.run("ls", *orders) == kcli.open(orders).run("ls")
+    assert sorted(kcli.open(demo.glob("orders-*"), bytes(demo)).paths) == [*map(str, [demo, *orders])]
 
 
 def test_a_refusal_and_a_missing_part_are_errors_of_their_own(demo, tmp_path):
@@ -193,6 +212,12 @@ def test_leftovers_of_a_log_are_no_batches_of_it(demo):
     assert [*clicks.batches()] == []
 
 
+def test_offsets_are_a_range(demo):
+    (log,) = kcli.open(demo / "orders-0").partitions()
+    with pytest.raises(kcli.UsageError, match=r"expected a range, such as range\(5, 10\)"):
+        log.records((5, 10))
+
+
 def test_records_are_arrow_as_a_parquet_file_has_them(demo):
     (payments,) = kcli.open(demo).partitions("payments", partition=0)
     some = payments.records(offsets=range(10, 20))
@@ -241,6 +266,8 @@ def test_rows_of_a_query_have_the_names_of_its_columns(demo):
 
     assert (result.rows[3].topic, result.rows[3].count) == ("orders", 40)
     assert result.to_arrow()["a name"].to_pylist() == ["ä"] * 5
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy == result and copy.rows[3].topic == "orders" and copy.to_dicts() == result.to_dicts()
     assert logs.sql("CREATE VIEW mine AS FROM batches").rows == []
 
 
