@@ -29,6 +29,11 @@ if [ "$status" -gt 1 ]; then
   echo "kcli has no answer: exit status $status" >&2
   exit "$status"
 fi
+printf '%s\n' "$answer" | jq -e 'all(.rows[]; .dir | contains("__share_group_state-") | not)' > /dev/null || {
+  echo "$group is a share group, which commits no offsets: kcli group offsets says where it reads on, and" >&2
+  echo "kafka-share-groups.sh --reset-offsets moves that" >&2
+  exit 2
+}
 
 printf '%s\n' "$answer" | jq -r '
   .rows[] | select(.committed_offset != null)

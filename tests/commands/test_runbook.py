@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -24,7 +25,8 @@ from kcli.runbooks import DASHBOARD, RULES, SCRIPT, runbooks
 from tests import transactions
 from tests.builders import put_record, put_records
 from tests.conftest import LogDir
-from tests.groups import screen_dirs
+from tests.groups import batch, screen_dirs, text
+from tests.partitions import segment
 from tests.recordings import pack
 from tests.recordings.watch import tree
 from tests.starts.observe import prepare
@@ -403,6 +405,11 @@ def test_group_offsets(run, tmp_path):
     assert status == 1 and said.startswith("orders,0,3\n") and "valid, REMOVED by record 8" in said
     assert run("group-offsets", "absent", "d")[0] == 3
     assert run("group-offsets", "*", "d")[0] == 2
+    key = struct.pack(">h", 0) + text("jobs") + bytes(16) + struct.pack(">i", 0)
+    value = struct.pack(">hiiiqqq", 0, 1, 0, 3, 5, 0, 0) + b"\1\0"
+    segment(tmp_path / "d" / "__share_group_state-1", 0, batch(0, (key, value)))
+    status, said = run("group-offsets", "jobs", "d")
+    assert status == 2 and "is a share group" in said and "consumer-groups.sh" not in said
 
 
 @pytest.mark.slow
