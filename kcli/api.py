@@ -151,7 +151,9 @@ def run(command: str, *words: Word, **options: object) -> Result:
     return _run(command, words, options)
 
 
-def open(*paths: Path | Iterable[Path], metadata: Path | None = None) -> "LogDirs":  # noqa: A001 - open(...) is its name
+def open(  # noqa: A001 - open(...) is its name
+    *paths: Path | Iterable[Path], metadata: Path | None = None
+) -> "LogDirs":
     """Return what log dirs, partition directories or globs lead to; nothing is read yet.
 
     `metadata`: the KRaft metadata log for commands that take `--metadata`.

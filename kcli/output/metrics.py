@@ -19,7 +19,7 @@ from kcli.rows import Failure, Item
 from kcli.rows.bad_news import FORETELL_A_START, is_bad_finding, is_bad_news
 from kcli.rows.declare import type_of, values_of
 
-ABSENT = frozenset({"nothing-matched", "nothing-to-read"})
+NO_UNREAD_INPUT = frozenset({"nothing-matched", "nothing-to-read"})
 """Errors of what is not here, such as a topic that no host needs to have; what cannot be read has others."""
 _LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -61,7 +61,9 @@ class Gauges:
         yield from self._family(
             "findings", "Findings by code.", ("code", "severity"), dict(sorted(codes.items()))
         )
-        unread = sum(one.error not in ABSENT or self._command in FORETELL_A_START for one in failures)
+        unread = sum(
+            one.error not in NO_UNREAD_INPUT or self._command in FORETELL_A_START for one in failures
+        )
         yield from self._family("errors", "Inputs that could not be read.", (), {(): unread})
         has_bad_news = self._has_bad_news or any(
             one.severity == "error" or is_bad_finding(self._command, one) for one in findings
