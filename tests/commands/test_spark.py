@@ -85,7 +85,7 @@ def test_a_log_dir_is_refused(kcli, demo, tmp_path, inside):
         (("--conf", "x", "--", "ls", "a"), "--conf x: expected KEY=VALUE"),
         (
             ("--", "lss", "/a"),
-            "lss is not a command of kcli; expected one of ls, check, diff, salvage, scan,",
+            "lss is not a command of kcli; expected one of ls, check, diff, report, salvage, bundle, scan,",
         ),
         (("--", "epoch"), "nothing is not a command of kcli; expected one of show,"),
         (("--", "ls", "--jobs", "2", "/a"), "leave out --jobs"),
