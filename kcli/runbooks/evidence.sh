@@ -10,11 +10,12 @@
 # changes the files. Copy the damaged partition directories whole as well, and keep them.
 set -eu
 export KCLI_CONFIG= # the settings of a person are not those of this script
+case ${1-} in -*) set -- ;; esac # a directory, not an option
 if [ $# -lt 2 ]; then
   echo "usage: sh evidence.sh NEW_DIR LOG_DIR..." >&2
   exit 2
 fi
-out=$1
+out=${1%/}
 shift
 if [ -e "$out" ] || [ -e "$out.tar.gz" ]; then
   echo "$out or $out.tar.gz is there already: name a new directory" >&2
@@ -47,7 +48,7 @@ case $status in
   *) exit "$status" ;;
 esac
 
-tar -C "$out" -czf "$out.tar.gz" .
+tar --force-local -C "$out" -czf "$out.tar.gz" . # a name such as ev-10:30 is no host
 echo "$out.tar.gz is made. Look into it before you send it: tar tzf $out.tar.gz"
 [ "$whole" -eq 0 ] || echo "Some files could not be read: see the folders errors in it." >&2
 exit "$whole"

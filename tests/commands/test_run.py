@@ -108,7 +108,8 @@ class TestFormats:
         assert (result.exit_code, result.stdout) == (2, "")
         assert (
             result.stderr
-            == "kcli: --output text: epoch end-offset prints table, wide, json, ndjson, csv, tsv, html, markdown\n"
+            == "kcli: --output text: epoch end-offset prints table, wide, json, ndjson, csv, tsv, html,"
+            " markdown\n"
         )
 
     @pytest.mark.parametrize("output", ["csv", "tsv", "wide"])
