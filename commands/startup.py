@@ -68,6 +68,7 @@ def startup(
         nothing_matched,
         other_topics,
         topics_not_found,
+        with_members,
     )
     from kcli.cli.run import Answer, Command, run, run_rows
     from kcli.jobs.check.contradictions import with_quorum_states
@@ -94,7 +95,7 @@ def startup(
     config = config._replace(version=version or NEWEST)
     where = log_dir_of_metadata(metadata)
     if releases:
-        paths = list(dict.fromkeys(named_paths(inputs.with_paths(own))))
+        paths = with_members(named_paths(inputs.with_paths(own)))
         file_set = find_listed(paths, Selection(include_leftovers=True), inputs)
 
         def plans_of(release: tuple[int, ...]) -> list[StartPlan]:

@@ -13,7 +13,7 @@ from kcli.cli.options import Inputs
 from kcli.cli.parsers import split_list
 from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.engine.contract import Unit
-from kcli.logdir.archives import HEAD_BYTES, is_archive, unpack_stream
+from kcli.logdir.archives import HEAD_BYTES, archive_inputs, is_archive, unpack_stream
 from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import is_of_a_bundle
 from kcli.logdir.find import FileSet, find
@@ -78,6 +78,14 @@ def comparing(
     return expand, split
 
 
+def with_members(paths: Iterable[str]) -> list[str]:
+    """Return paths, of archives what is in them; MissingError for one that is not read."""
+    try:
+        return [member for path in dict.fromkeys(paths) for member in archive_inputs(path) or [path]]
+    except FileError as error:
+        raise MissingError(str(error)) from error
+
+
 def _listed(inputs: Inputs) -> Iterator[str]:
     for path in inputs.paths or ():
         if path == "-":
@@ -107,10 +115,7 @@ def _of_stdin(inputs: Inputs) -> list[str]:
     with _stdin("-") as stream:
         head = stream.read(HEAD_BYTES)
         if is_archive(head):
-            try:
-                return [unpack_stream(head, stream)]
-            except FileError as error:
-                raise MissingError(str(error)) from error
+            return [unpack_stream(head, stream)]
         return _split(_bounded(stream, "-", head), inputs)
 
 

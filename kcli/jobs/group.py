@@ -56,7 +56,7 @@ from kcli.kafka.replication.consumer_positions import (
 )
 from kcli.kafka.storage.leader_epochs import EpochCache, end_offset_for
 from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
@@ -119,7 +119,9 @@ def expand(
     clusters = {str(cluster_of(target) or only) for target in filter(is_of_coordinator, file_set.targets)}
     if of_one and len(clusters) > 1:
         words = f"groups of {len(clusters)} clusters, {', '.join(sorted(clusters))}: name the log dirs of one"
-        return replace(file_set, targets=[], failures=[FileError(file_set.log_dirs[0], "wrong-kind", words)])
+        return replace(
+            file_set, targets=[], failures=[FileError(shown(file_set.log_dirs[0]), "wrong-kind", words)]
+        )
     counted = counted_copies(file_set, lambda name: name.topic != CLUSTER_METADATA)
     result = refuse_without(CONSUMER_OFFSETS, counted, file_set)
     others = (topic for topic in topics if topic != CONSUMER_OFFSETS)

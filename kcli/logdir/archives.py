@@ -4,7 +4,7 @@
     $TMPDIR/kcli-unpacked-XXXXXXXX/files/  its members
 
 A member that leads out of it, or is neither a file nor a directory nor a link, is a reason to read nothing of
-an archive. Of one that is cut there is what comes before the cut.
+an archive. So is a cut: what comes behind it, of the last partition and of its log dir, would pass for lost.
 """
 
 import atexit
@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from formats.names import UNKNOWN, parse_file
 from kcli.logdir.buffers import FILES, NAME_FILE, UNPACKED, FileError, file_error, shown
@@ -33,8 +33,6 @@ STDIN = "stdin"
 HEAD_BYTES = 512
 GZIP, ZSTD, USTAR = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", slice(257, 262)
 READ_AT_ONCE = 1 << 18
-ZSTD_AT_ONCE = 1 << 12
-"""Arrow loses what it read last where a stream is cut."""
 MOST_MEMBERS = 1 << 20
 DEEPEST = 100
 LONGEST_HEADER = 1 << 20
@@ -45,19 +43,12 @@ SPARE_BYTES = 64 << 20
 """Of the file system of $TMPDIR, for others."""
 
 
-class Unpacked(NamedTuple):
-    """What an archive gives: the directory of its members, and why some or all of them are not there."""
-
-    root: str
-    error: FileError | None
-
-
 class _RefusedMemberError(Exception):
     """A member is a reason to read nothing; the message says why."""
 
 
-_UNPACKED: dict[object, Unpacked] = {}
-"""By the path and version of an archive, or by the directory."""
+_UNPACKED: dict[object, str | FileError] = {}
+"""The directory of its members, or why it is not read, by path and version of an archive, or by itself."""
 _OURS: list[tuple[int, str]] = []
 """The directories to remove, and the process that made each: those that it forks leave it alone."""
 
@@ -79,22 +70,23 @@ def archive_of(path: str) -> tuple[str, str] | None:
     return None
 
 
-def archive_inputs(path: str) -> tuple[list[str], FileError | None] | None:
-    """Return the log dirs, partitions and files in an archive, and what is wrong with it; None for none.
+def archive_inputs(path: str) -> list[str] | None:
+    """Return the log dirs, partitions and files in an archive, None for none; FileError where it is not read.
 
     `path` may go on in the archive, also as a glob: then there is what it leads to.
     """
-    unpacked, inside = _UNPACKED.get(path), ""
-    if unpacked is None:
+    root, inside = _UNPACKED.get(path), ""
+    if root is None:
         archive = archive_of(path)
         if archive is None:
             return None
-        unpacked, inside = _unpacked_file(archive[0]), archive[1]
+        root, inside = _unpacked_file(archive[0]), archive[1]
+    if isinstance(root, FileError):
+        raise root
     if inside:
-        named = sorted(glob.glob(inside, root_dir=unpacked.root)) if glob.has_magic(inside) else []
-        return [os.path.join(unpacked.root, name) for name in named or [inside]], unpacked.error
-    inputs = [*_inputs_below(unpacked.root)]
-    return inputs or ([] if unpacked.error else [unpacked.root]), unpacked.error
+        named = sorted(glob.glob(inside, root_dir=root)) if glob.has_magic(inside) else []
+        return [os.path.join(root, name) for name in named or [inside]]
+    return [*_inputs_below(root)] or [root]
 
 
 def is_archive(head: bytes) -> bool:
@@ -104,12 +96,16 @@ def is_archive(head: bytes) -> bool:
 
 def unpack_stream(head: bytes, rest: IO[bytes]) -> str:
     """Unpack an archive of which the head has been read; return the path that `archive_inputs` takes."""
-    unpacked = _unpack(STDIN, io.BufferedReader(_Rejoined(head, rest)), head)
-    _UNPACKED[unpacked.root] = unpacked
-    return unpacked.root
+    try:
+        root = _unpack(STDIN, io.BufferedReader(_Rejoined(head, rest)), head)
+    except FileError as error:
+        _UNPACKED[STDIN] = error
+        return STDIN
+    _UNPACKED[root] = root
+    return root
 
 
-def _unpacked_file(path: str) -> Unpacked:
+def _unpacked_file(path: str) -> str | FileError:
     key = (os.path.abspath(path), version_of(path))
     if key not in _UNPACKED:
         try:
@@ -117,6 +113,8 @@ def _unpacked_file(path: str) -> Unpacked:
                 head = file.read(HEAD_BYTES)
                 file.seek(0)
                 _UNPACKED[key] = _unpack(path, file, head)
+        except FileError as error:
+            _UNPACKED[key] = error
         except OSError as error:
             raise file_error(path, error) from error
     return _UNPACKED[key]
@@ -134,7 +132,8 @@ def _inputs_below(root: str) -> Iterator[str]:
             )
 
 
-def _unpack(name: str, file: IO[bytes], head: bytes) -> Unpacked:
+def _unpack(name: str, file: IO[bytes], head: bytes) -> str:
+    """Return the directory of the members; FileError where one of them is not to be had."""
     try:
         directory = tempfile.mkdtemp(prefix=UNPACKED, dir=scratch_directory())
     except FileNotFoundError as missing:
@@ -146,15 +145,15 @@ def _unpack(name: str, file: IO[bytes], head: bytes) -> Unpacked:
     os.mkdir(root)
     last, error = _extract(_Decompressed(file, head), root)
     if error is None:
-        return Unpacked(root, None)
-    where, why = f"{shown(last)}: " if last else "", getattr(error, "strerror", None) or str(error)
+        return root
+    shutil.rmtree(directory)
+    why = getattr(error, "strerror", None) or str(error)
+    is_refused = isinstance(error, _RefusedMemberError)
     if last and not isinstance(error, (_RefusedMemberError, *HOSTILE)):
-        message = f"{where}the archive cannot be read on from there: {why}; what follows is not here"
-        return Unpacked(root, FileError(name, "truncated", message))
-    shutil.rmtree(root)
-    os.mkdir(root)
-    code = "unsafe-member" if isinstance(error, _RefusedMemberError) else "corrupt"
-    return Unpacked(root, FileError(name, code, f"{where}{why}; nothing of the archive is read"))
+        why = f"the archive cannot be read on from there: {why}"
+    message = f"{shown(last)}: {why}" if last else why
+    code = "unsafe-member" if is_refused else "corrupt"
+    raise FileError(name, code, f"{message}; nothing of the archive is read")
 
 
 def _extract(stream: "_Decompressed", root: str) -> tuple[str, Exception | None]:
@@ -240,7 +239,7 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def _copy(tar: "tarfile.TarFile", member: "tarfile.TarInfo", path: str) -> None:
-    """Copy the bytes of a file, zeros as holes; those before the cut of an archive stay."""
+    """Copy the bytes of a file, zeros as holes."""
     sparse: list[tuple[int, int]] | None = getattr(member, "sparse", None)
     needed = member.size if sparse is None else sum(size for _, size in sparse)
     disk = os.statvfs(os.path.dirname(path))
@@ -251,14 +250,12 @@ def _copy(tar: "tarfile.TarFile", member: "tarfile.TarInfo", path: str) -> None:
     source: Any = tar.extractfile(member)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "wb") as file:
-        try:
-            while data := source.read1(READ_AT_ONCE):
-                if data.count(0) == len(data):
-                    file.seek(len(data), os.SEEK_CUR)
-                else:
-                    file.write(data)
-        finally:
-            file.truncate()
+        while data := source.read1(READ_AT_ONCE):
+            if data.count(0) == len(data):
+                file.seek(len(data), os.SEEK_CUR)
+            else:
+                file.write(data)
+        file.truncate()
     os.utime(path, (member.mtime, member.mtime))
 
 
@@ -267,7 +264,6 @@ class _Decompressed:
 
     def __init__(self, file: IO[bytes], head: bytes) -> None:
         self.error: Exception | None = None
-        self._at_once = READ_AT_ONCE
         self._read: Callable[[int], bytes] = file.read
         if head.startswith(GZIP):
             import gzip
@@ -276,14 +272,14 @@ class _Decompressed:
         elif head.startswith(ZSTD):
             import pyarrow as pa
 
-            self._read, self._at_once = pa.CompressedInputStream(file, "zstd").read, ZSTD_AT_ONCE
+            self._read = pa.CompressedInputStream(file, "zstd").read
 
     def read(self, size: int) -> bytes:
         """Return so many bytes, fewer at the end alone."""
         parts: list[bytes] = []
         while size > 0 and self.error is None:
             try:
-                data = self._read(min(size, self._at_once))
+                data = self._read(size)
             except (OSError, EOFError, zlib.error) as error:
                 self.error = error
                 break

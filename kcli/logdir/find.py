@@ -22,7 +22,7 @@ from formats.names import (
     parse_file,
     parse_partition_dir,
 )
-from kcli.logdir.archives import archive_inputs
+from kcli.logdir.archives import archive_inputs, archive_of
 from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.classify import (
     LOG_DIR,
@@ -85,13 +85,17 @@ class FileSet:
     def given_log_dirs(self) -> list[str]:
         """The log dirs that were named, and arguments beside them that a broker would take for such.
 
-        One that is missing, unreadable or a file of no kind; what cannot be followed in one is none. Without
-        a log dir that was named, those around the targets.
+        One that is missing, unreadable or a file of no kind; what cannot be followed in one is none, nor an
+        archive. Without a log dir that was named, those around the targets.
         """
         if not self.named_log_dirs:
             return self.log_dirs
         inside = {shown(path) for path in self.named_log_dirs}
-        failed = [failure.path for failure in self.failures if os.path.dirname(failure.path) not in inside]
+        failed = [
+            failure.path
+            for failure in self.failures
+            if os.path.dirname(failure.path) not in inside and archive_of(failure.path) is None
+        ]
         unknown = [target.path for target in self.targets if target.kind == UNKNOWN and target.name is None]
         return [*self.named_log_dirs, *failed, *unknown]
 
@@ -113,12 +117,10 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
     given: list[str] = []
     for argument in expand(arguments):
         try:
-            archive = archive_inputs(argument)
+            members = archive_inputs(argument)
+            given += [argument] if members is None else members
         except FileError as error:
-            archive = [], error
-        given += [argument] if archive is None else archive[0]
-        if archive is not None and archive[1] is not None:
-            file_set.failures.append(archive[1])
+            file_set.failures.append(error)
     for argument in given:
         try:
             _argument(argument, selection, file_set)
