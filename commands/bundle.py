@@ -28,6 +28,7 @@ def bundle(
     """
     from kcli.cli.inputs import find_listed, named_paths, nothing_matched, server_properties, topics_not_found
     from kcli.cli.run import new_summary, run_answer
+    from kcli.cli.signals import interruptible
     from kcli.jobs.bundle.archive import Bundle
     from kcli.jobs.common import PARTITIONS_ONLY, failure_of, plan
     from kcli.logdir.buffers import AS_IT_COMES, Reading
@@ -72,4 +73,4 @@ def bundle(
         summary.answered = 1
         yield row
 
-    run_answer("bundle", rows(), output, summary)
+    run_answer("bundle", interruptible(rows()), output, summary)

@@ -323,6 +323,9 @@ def test_secrets_of_server_properties_are_hidden(data, tmp_path):
     server.write_text(
         f"log.dirs={data}\nnode.id=7\nprocess.roles=broker\nssl.key.password=s3cr3t-1\nmy.own=s3cr3t-2\n"
         "listener.name.a.plain.sasl.jaas.config=x required password=\\\n  s3cr3t-3;\nlog.retention.ms=5\n"
+        "ssl.keystore.key=-----BEGIN s3cr3t-4\nMIIEs3cr3t-5\n  user_s3cr3t-6=x\n"
+        "sasl.oauthbearer.token.endpoint.url=https://u:s3cr3t-7@idp/t\n"
+        "sasl.kerberos.kinit.cmd=kinit -p s3cr3t-8\n"
     )
     _, _, unpacked_to = bundle([], tmp_path / "b.tar.gz", "--server-config", server)
     text = Path(unpacked_to, "server.properties").read_text()

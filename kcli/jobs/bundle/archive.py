@@ -48,7 +48,8 @@ NOT_JUDGED = (
     "whether replicas hold the same payload (replica diff, replica fingerprint)",
     "what is read of remote_log_snapshot (rlmm check), which is not in the bundle",
     "what links and pipes in the place of files lead to: in the bundle they are links that lead nowhere",
-    "which bytes are wrong in a damaged index, small file or wrapper: that it is damaged, is",
+    "which bytes are wrong in a damaged index, small file or wrapper, or in a length: that it is damaged, is",
+    "what clients say for themselves: metadata of commits (group offsets), user data of members",
 )
 OTHERS = {
     "removed_batches": "records of {} batches that cannot be read, or had no room: kcli says so of each",

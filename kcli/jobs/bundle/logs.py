@@ -113,7 +113,8 @@ def log_without_payload(file: DataFile, facts: BundledFile) -> Iterator[bytes]:
 
 def _batch(raw: bytes, header: BatchHeader, facts: BundledFile, position: int, wrong: int = 0) -> bytes:
     """Return a batch without payload; its checksum is right, or `wrong`."""
-    form, is_decoded = format_of(header.magic), facts.topic in MASKED_TOPICS or header.is_control
+    form = format_of(header.magic)
+    is_decoded = facts.topic in MASKED_TOPICS or (header.is_control and not wrong)
     inside = range(position + form.layout.size, position + len(raw))
     overlaid = {} if is_decoded else {at: byte for at, byte in facts.overlaid.items() if at in inside}
     if is_legacy(header.magic):
@@ -122,7 +123,7 @@ def _batch(raw: bytes, header: BatchHeader, facts: BundledFile, position: int, w
         is_read = (
             not overlaid and header.magic == LATEST and (not wrong or facts.topic not in VERIFIED_TOPICS)
         )
-        body = _records(raw, header, facts.topic) if is_read else None
+        body = _records(raw, header, facts.topic, is_valid=not wrong) if is_read else None
         facts.counts["removed_batches"] += body is None
         new = bytearray(raw[:HEADER_SIZE])
         new += WITHOUT_PAYLOAD.ljust(len(raw), b"\0")[: len(raw) - HEADER_SIZE] if body is None else body
@@ -150,11 +151,14 @@ def _large_batch(head: bytes, header: BatchHeader, facts: BundledFile) -> Iterat
         yield bytes(min(WINDOW, rest - start))
 
 
-def _records(raw: bytes, header: BatchHeader, topic: str | None) -> bytes | None:
-    """Return the records of a batch without payload or secrets, as many bytes; None where that cannot be."""
+def _records(raw: bytes, header: BatchHeader, topic: str | None, *, is_valid: bool) -> bytes | None:
+    """Return the records of a batch without payload or secrets, as many bytes; None where that cannot be.
+
+    That it has a marker of a transaction is believed where its checksum is right.
+    """
     try:
         body = unpacked(raw, LARGEST_BATCH)[1]
-        if topic in MASKED_TOPICS or header.is_control:
+        if topic in MASKED_TOPICS or (header.is_control and is_valid):
             kept = without_secrets(body, header, topic)
         else:
             kept = without_payload(body, header.records_count)

@@ -18,7 +18,7 @@ from formats.messages.reader import Collector, read_message
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.primitives import int16, varint, varlong
 from formats.record import record_parts
-from kcli.kafka.kraft.secret_settings import is_secret
+from kcli.kafka.kraft.secret_settings import may_hold_secret
 
 MASKED_TOPICS = frozenset({*KEYS, CLUSTER_METADATA, REMOTE_LOG_METADATA})
 """Topics whose records are decoded; of others no record stays."""
@@ -162,7 +162,7 @@ def _filler(span: FieldSpan, fields: dict[str, object]) -> bytes:
 
 def _is_secret(fields: dict[str, object]) -> bool:
     kind, name = fields.get("resourceType"), fields.get("name")
-    return not (isinstance(kind, int) and isinstance(name, str)) or is_secret(kind, name)
+    return not (isinstance(kind, int) and isinstance(name, str)) or may_hold_secret(kind, name)
 
 
 def _of_a_client(data: bytes, message: str) -> bytes:

@@ -23,7 +23,7 @@ from formats.producer_snapshot import read_snapshot
 from formats.properties import LOG_DIR_PROPERTY, LOG_DIRS_PROPERTY, METADATA_LOG_DIR
 from kcli.jobs.bundle.logs import FILL, FILLED, SMALLEST_TEXT, BundledFile
 from kcli.kafka.kraft.metadata_image import BROKER
-from kcli.kafka.kraft.secret_settings import HIDDEN, is_secret
+from kcli.kafka.kraft.secret_settings import HIDDEN, may_hold_secret
 from kcli.logdir.buffers import DataFile
 
 INDEX_FIELDS = {
@@ -40,23 +40,31 @@ LARGEST_LONG, LARGEST_BESIDE = 1 << 53, 1 << 44
 """Numbers of entries up to these stay; beside a larger one those that no text could be."""
 ENTRIES_AT_ONCE = 1 << 16
 VERSION_SIZE = 2
-LONGEST_NUMBER = 20
 
 _KEPT_WORDS = (
     "version broker.id node.id cluster.id directory.id topic_id brokerEpoch data_version clusterId leaderId "
     "leaderEpoch votedId appliedOffset currentVoters voterId votedDirectoryId null"
 )
+_JSON_NUMBERS = "version brokerEpoch data_version leaderId leaderEpoch votedId appliedOffset voterId"
 _WHOLE_NUMBER = rb"[+-]?(?:\d|\xd9[\xa0-\xa9]){1,20}"  # Java reads Arabic digits, too
-_BROKER_LINE = re.compile(
-    rb"[\w.-]{1,249} %b %b|%b|%b %b|version: ?%b|topic_id: ?[\w-]{22}|(?:version|(?:broker|node)\.id) ?= ?%b"
-    rb"|(?:cluster|directory)\.id ?= ?[\w=\\-]{1,64}" % ((_WHOLE_NUMBER,) * 7)
-)
-"""A line of a checkpoint, of partition.metadata or of meta.properties as a broker writes it."""
+_SHORT_NUMBER = rb"[+-]?(?:\d|\xd9[\xa0-\xa9]){1,10}"
+_BROKER_LINES = {
+    kind: re.compile(form.replace(b"N", _WHOLE_NUMBER).replace(b"C", _SHORT_NUMBER))
+    for kind, form in {
+        OFFSET_CHECKPOINT: rb"[\w.-]{1,249} C N|C",
+        LEADER_EPOCH_CHECKPOINT: rb"C N|C",
+        PARTITION_METADATA: rb"version: ?C|topic_id: ?[\w-]{22}",
+        META_PROPERTIES: rb"(?:version|(?:broker|node)\.id) ?= ?C"
+        rb"|(?:cluster|directory)\.id ?= ?[\w=\\-]{1,64}",
+    }.items()
+}
+"""Kind of a file -> a line of it as a broker writes it."""
 _KEPT_WORD = re.compile(
-    rb'"(?:votedDirectoryId|clusterId)"\s*:\s*"[\w-]{22}"|\b(?:%b)\b|(\w+|[^\0-\x7f]+)'
-    % _KEPT_WORDS.replace(".", r"\.").replace(" ", "|").encode()
+    rb'"(?:votedDirectoryId|clusterId)"\s*:\s*"[\w-]{22}"|"(?:%b)"\s*:\s*-?\d{1,19}\b|\b(?:%b)\b'
+    rb"|(\w+|[^\0-\x7f]+)"
+    % tuple(names.replace(".", r"\.").replace(" ", "|").encode() for names in (_JSON_NUMBERS, _KEPT_WORDS))
 )
-"""Words that stay in any other line, and words that do not."""
+"""What stays in any other line, and words that do not."""
 _FILLED_WORD = bytes(
     each if each < ord("0") else ord("9") if each <= ord("9") else ord("x") if each < 0x80 else 0xBF
     for each in range(256)
@@ -68,8 +76,11 @@ TEXTS = frozenset(
         *(QUORUM_STATE, CLEAN_SHUTDOWN, LOCK),
     }
 )
-OF_JSON = frozenset({QUORUM_STATE, CLEAN_SHUTDOWN})
 
+_SETTING = re.compile(
+    r"(?:listener\.name\.[a-z0-9_-]{1,40}\.)?(?:scram-sha-(?:256|512)\.)?[a-z-]{1,30}(?:\.[a-z_-]{1,30})+"
+)
+"""A name as settings have them."""
 READ_BY_KCLI = frozenset(
     {
         *(LOG_DIRS_PROPERTY, LOG_DIR_PROPERTY, METADATA_LOG_DIR, "node.id", "broker.id", "process.roles"),
@@ -116,11 +127,11 @@ def text_without_payload(data: bytes, kind: str) -> bytes:
 
     def filled(found: re.Match[bytes]) -> bytes:
         word = found[1]
-        is_number = kind in OF_JSON and word and word.isdigit() and len(word) < LONGEST_NUMBER
-        return found[0] if word is None or is_number else word.translate(_FILLED_WORD)
+        return found[0] if word is None else word.translate(_FILLED_WORD)
 
+    form = _BROKER_LINES.get(kind)
     return b"".join(
-        line if kind not in OF_JSON and _BROKER_LINE.fullmatch(line.strip()) else _KEPT_WORD.sub(filled, line)
+        line if form is not None and form.fullmatch(line.strip()) else _KEPT_WORD.sub(filled, line)
         for line in data.splitlines(keepends=True)
     )
 
@@ -128,7 +139,8 @@ def text_without_payload(data: bytes, kind: str) -> bytes:
 def server_properties(properties: Mapping[str, str], log_dirs: Mapping[str, str]) -> bytes:
     """Return a server.properties without secrets, whose log dirs have the names that they have in the bundle.
 
-    Secret is what `KafkaConfig` calls so, and every name that is not known here.
+    Secret is what `KafkaConfig` calls so, a URL or a command line, and every name that is not known here. A
+    name that no setting has may be a line of a key that was pasted: it is left out.
     """
     lines = []
     for name, value in properties.items():
@@ -136,7 +148,9 @@ def server_properties(properties: Mapping[str, str], log_dirs: Mapping[str, str]
         if name in {LOG_DIRS_PROPERTY, LOG_DIR_PROPERTY, METADATA_LOG_DIR}:
             places = [each.strip() for each in value.split(",")]
             kept = ",".join(log_dirs.get(place.rstrip("/"), place) for place in places)
-        elif name not in READ_BY_KCLI and is_secret(BROKER, name):
+        elif name not in READ_BY_KCLI and may_hold_secret(BROKER, name):
+            if _SETTING.fullmatch(name) is None:
+                continue
             kept = HIDDEN
         lines.append(f"{_escaped(name, '=: ')}={_escaped(kept)}\n")
     return "".join(lines).encode("latin-1", "replace")

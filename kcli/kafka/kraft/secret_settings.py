@@ -117,6 +117,11 @@ def is_secret(resource_type: int, name: str) -> bool:
     return next((one for one in OF_MECHANISM if base.endswith(one)), base) not in public
 
 
+def may_hold_secret(resource_type: int, name: str) -> bool:
+    """Whether a value may have a secret in it: also of a URL or a command line, which a broker answers."""
+    return is_secret(resource_type, name) or name.endswith((".url", ".urls", ".cmd"))
+
+
 def without_secrets(resource_type: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with the values of secrets hidden."""
     return {name: HIDDEN if is_secret(resource_type, name) else value for name, value in settings.items()}
