@@ -1,11 +1,15 @@
 """`kcli diff`: what changed from one run to a later one."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import Output
 from kcli.cli.status import UsageError
+
+if TYPE_CHECKING:
+    from kcli.jobs.run_diff import RunRecord
 
 
 def diff(
@@ -18,41 +22,58 @@ def diff(
     """Compare two runs of ls, check, scan or startup: new damage, logs that shrank, rewritten epochs.
 
     A run is what --out NAME/ keeps. A partition that only grew, or lost old segments, is no finding. Of one
-    directory of runs the newest is compared with the one before of the same command, host and labels.
+    directory of runs the newest of each command, host and labels is compared with the one before.
 
     Example: kcli diff /var/lib/kcli/2026-01-30 /var/lib/kcli/2026-01-31
     """
     from kcli.cli.run import new_summary, run_answer
-    from kcli.jobs.run_diff import RunError, compared, differences, last_two, record_of
+    from kcli.jobs.run_diff import RunError, differences
     from kcli.kafka.findings.findings import Finding
-    from kcli.output.values import iso
     from kcli.rows import Failure, Item
 
     summary = new_summary(output)
-    summary.inputs = 2
 
     def rows() -> Iterator[Item]:
+        pairs = _pairs(first, last, is_quiet=output.quiet)
+        summary.inputs = 2 * len(pairs)
+        for before, now in pairs:
+            kind = f" ({now.kind})" if len(pairs) > 1 else ""
+            try:
+                for difference in differences(before, now, all_of_them=all_partitions):
+                    if isinstance(difference, Finding):
+                        summary.findings.append(difference._replace(message=difference.message + kind))
+                    else:
+                        yield difference
+                summary.answered += 2
+            except RunError as error:
+                summary.failures.append(Failure("", "not-a-run", None, None, str(error)))
+
+    def answers() -> Iterator[Item]:
         try:
-            if last is None:
-                one, other = last_two(first)
-                if not output.quiet:
-                    for word, run in (("before", one), ("now", other)):
-                        say(f"{word:6}  {run.path}  {iso(run.started_timestamp)}  {run.kind}")
-            else:
-                one, other = compared(record_of(first)), compared(record_of(last))
-            if one.command != other.command:
-                raise UsageError(
-                    f"{first} is a run of {one.command}, {last} of {other.command}: compare runs of one"
-                )
-            if one.started_timestamp > other.started_timestamp:
-                raise UsageError(f"{first} is the later run: write the earlier one first")
-            for difference in differences(one, other, all_of_them=all_partitions):
-                if isinstance(difference, Finding):
-                    summary.findings.append(difference)
-                else:
-                    yield difference
-            summary.answered = 2
+            yield from rows()
         except RunError as error:
             summary.failures.append(Failure("", "not-a-run", None, None, str(error)))
 
-    run_answer("diff", rows(), output, summary)
+    run_answer("diff", answers(), output, summary)
+
+
+def _pairs(first: str, last: str | None, *, is_quiet: bool) -> "list[tuple[RunRecord, RunRecord]]":
+    """Return the runs to compare; of a directory say on stderr which they are, and which are alone."""
+    from kcli.jobs.run_diff import compared, pairs_in, record_of
+    from kcli.output.values import iso
+
+    if last is not None:
+        before, now = compared(record_of(first)), compared(record_of(last))
+        if before.command != now.command:
+            raise UsageError(
+                f"{first} is a run of {before.command}, {last} of {now.command}: compare runs of one"
+            )
+        if before.started_timestamp > now.started_timestamp:
+            raise UsageError(f"{first} is the later run: write the earlier one first")
+        return [(before, now)]
+    pairs = pairs_in(first)
+    for earlier, newest in pairs if not is_quiet else ():
+        named = {"alone": newest} if earlier is None else {"before": earlier, "now": newest}
+        for word, run in named.items():
+            say(f"{word:6}  {run.path}  {iso(run.started_timestamp)}  {run.kind}")
+    return [(earlier, newest) for earlier, newest in pairs if earlier is not None]

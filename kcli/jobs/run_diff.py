@@ -105,10 +105,11 @@ def compared(record: RunRecord) -> RunRecord:
     return record
 
 
-def last_two(directory: str) -> tuple[RunRecord, RunRecord]:
-    """Return the newest run in a directory, and before it the one of the same command, host and labels.
+def pairs_in(directory: str) -> list[tuple[RunRecord | None, RunRecord]]:
+    """Return of runs of the same command, host and labels the newest, and the one before, by what they share.
 
-    Those that read nothing are passed over, but for the newest. RunError where there are no two.
+    Those that read nothing are passed over, but for the newest. None: it is alone. RunError where all are,
+    and for a run that has no run.json.
     """
     try:
         names = sorted(os.listdir(directory))
@@ -116,21 +117,29 @@ def last_two(directory: str) -> tuple[RunRecord, RunRecord]:
         raise RunError(f"{directory}: {(error.strerror or str(error)).lower()}") from error
     if RECORD in names:
         raise RunError(f"{directory}: one run; name an earlier one before it, or the directory around both")
-    paths = [os.path.join(directory, name) for name in names]
-    records = [record_of(path) for path in paths if os.path.lexists(os.path.join(path, RECORD))]
-    runs = sorted(
-        (one for one in records if one.command in COLUMNS), key=lambda one: (one.started_timestamp, one.path)
-    )
+    paths = [os.path.join(directory, name) for name in names if name[0] != "."]  # of a run that is going on
+    records = [
+        record_of(path)
+        for path in paths
+        if any(os.path.lexists(os.path.join(path, name)) for name in (RECORD, ROWS))
+    ]
+    runs: dict[str, list[RunRecord]] = {}
+    for run in sorted(records, key=lambda run: (run.started_timestamp, run.path)):
+        if run.command in COLUMNS:
+            runs.setdefault(run.kind, []).append(run)
     if not runs:
         raise RunError(f"{directory}: no run of {', '.join(COLUMNS)} in it; keep one a night: --out NAME/")
-    *earlier, newest = runs
-    before = [one for one in earlier if one.kind == newest.kind and one.has_answers]
-    if not before:
+    pairs = []
+    for _, (*earlier, newest) in sorted(runs.items()):
+        before = [run for run in earlier if run.has_answers]
+        pairs.append((before[-1] if before else None, newest))
+    if all(before is None for before, _ in pairs):
+        newest = max((run for _, run in pairs), key=lambda run: run.started_timestamp)
         raise RunError(
             f"{directory}: one run of its kind alone, {newest.path} ({newest.kind}): run it again with --out "
             f"{os.path.join(directory, 'NAME')}/, or name the other run: kcli diff RUN1 {newest.path}"
         )
-    return before[-1], newest
+    return pairs
 
 
 def differences(first: RunRecord, last: RunRecord, *, all_of_them: bool) -> Iterator[RunDiffRow | Finding]:

@@ -154,8 +154,8 @@ def test_directories_that_are_no_runs(kcli, runs, tmp_path, file, text, status, 
     assert message in result.stderr and result.stderr.count("\n") == 1
 
 
-def test_of_a_directory_of_runs_the_last_two_are_compared(kcli, log_dir, tmp_path):
-    """Others between them are of another command or label, or read nothing."""
+def test_of_a_directory_the_last_two_of_each_kind_are_compared(kcli, log_dir, tmp_path):
+    """Others between them are of another command or label, or read nothing; some are alone."""
     log_dir.partition("orders-0")
     nights = tmp_path / "nights"
 
@@ -170,6 +170,7 @@ def test_of_a_directory_of_runs_the_last_two_are_compared(kcli, log_dir, tmp_pat
     night("z", "--label", "rack=1")
     night("dump", command="dump")
     (nights / "state").mkdir()
+    (nights / ".going-on" / "rows").mkdir(parents=True)
     status, _, alone = asked()
     assert (status, json.loads(alone.stdout)["rows"]) == (3, [])
     assert f"one run of its kind alone, {nights}/z (ls of " in alone.stderr and "rack=1)" in alone.stderr
@@ -179,10 +180,34 @@ def test_of_a_directory_of_runs_the_last_two_are_compared(kcli, log_dir, tmp_pat
     night("w", "--label", "rack=1", paths=(tmp_path / "absent",))
     night("v", "--label", "rack=1")
     status, named, result = asked()
-    assert (status, named) == (0, ["z", "v"])
+    assert (status, named) == (0, ["z", "v", "y", "x"])
     assert rows_of(result)[0]["orders"]["verdict"] == "gone"
-    assert result.stderr.startswith("before  ") and "\nnow     " in result.stderr
+    words = [line.split()[0] for line in result.stderr.splitlines()]
+    assert words == ["before", "now", "alone", "alone"]
     assert kcli("diff", nights, "-q").stderr == ""
+    (nights / "v" / "run.json").unlink()
+    done = kcli("diff", nights)
+    assert done.exit_code == 3 and f"{nights}/v/run.json: not there; expected" in done.stderr
+
+
+def test_a_damaged_host_is_not_hidden_by_a_newer_run_of_another(kcli, log_dir, tmp_path):
+    log = log_dir.partition("orders-0") / f"{0:020}.log"
+    whole = log.read_bytes()
+    nights = tmp_path / "nights"
+    for host in ("b", "a"):
+        for number in (1, 2):
+            log.write_bytes(whole[:-CUT] if (host, number) == ("b", 2) else whole)
+            kcli("check", log_dir.path, "--out", f"{nights}/{host}{number}/", "--label", f"host={host}")
+    result = kcli("diff", nights, "-o", "json")
+    assert result.exit_code == 1
+    assert rows_of(result)[0]["orders"]["verdict"] == "shrunk"
+    messages = [one["message"] for one in json.loads(result.stdout)["findings"]]
+    assert messages and all(text.endswith(" host=b)") for text in messages)
+    (nights / "a2" / "rows" / "part-9.csv").touch()
+    result = kcli("diff", nights, "-o", "json")
+    assert result.exit_code == 4 and "expected a run that was written with" in result.stderr
+    (nights / "b2" / "rows" / "part-9.csv").touch()
+    assert kcli("diff", nights, "-q").exit_code == 3
 
 
 @pytest.mark.parametrize(
