@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import kcli
 from kcli.cli.caller import Caller
 from kcli.cli.in_process import run_for
-from kcli.cli.status import CommandError, ExitStatus, worst
+from kcli.cli.status import CommandError, ExitStatus, UsageError, worst
 from kcli.cli.summary import RunSummary
 from kcli.cli.version import commit
 from kcli.engine.contract import EngineMissingError
@@ -43,14 +43,19 @@ SECTIONS = {
 STATUS_FROM = ("startup", "check")
 """The commands whose exit status is that of the report."""
 SECTION_MARKS = ((UTF8.bad, "bold red"), (UTF8.warning, "yellow"), (UTF8.good, "green"), (UTF8.null, "dim"))
-"""Of sections: bad news, something not read, clean, nothing here; with their styles."""
+"""Of sections: bad news, warnings or something not read, clean, no verdict; with their styles."""
+WITHOUT_VERDICT = "ls"
+"""The command that lists what is here, and judges nothing."""
 
 CAUSE = re.compile(r"\S+: |To do: ")
 """What a sentence begins with that is about a single file."""
 
 
 class Section(NamedTuple):
-    """What a command answers; `status` None: nothing here is of that kind, and `blocks` say why."""
+    """What a command answers; `status` None: nothing here is of that kind, and `blocks` say why.
+
+    `line` is empty where the command refuses these paths.
+    """
 
     name: str
     line: str
@@ -70,9 +75,17 @@ class Section(NamedTuple):
     @property
     def rank(self) -> int:
         """The place of its mark, the worst first."""
-        if self.status is ExitStatus.FINDINGS or any(one.severity == SEVERITIES[-1] for one in self.findings):
+        if self.status is None:
+            return 3
+        severities = {finding.severity for finding in self.findings}
+        if self.status is ExitStatus.FINDINGS or SEVERITIES[-1] in severities:
             return 0
-        return 3 if self.status is None else 2 if self.status is ExitStatus.CLEAN else 1
+        if self.name == WITHOUT_VERDICT and self.status is ExitStatus.CLEAN:
+            return 3
+        tables = (block.columns[0] for block in self.blocks if block.kind == "table")
+        marks = {mark for column in tables if not column.declared.header for mark in column.cells}
+        has_warnings = SEVERITIES[1] in severities or marks & {UTF8.bad, UTF8.warning}
+        return 1 if has_warnings or self.status is not ExitStatus.CLEAN else 2
 
 
 def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[str]) -> Section:
@@ -93,7 +106,8 @@ def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[
     try:
         run_for(Caller(take, []), command, name, [f"--output={HTML.name}", *options, "--", *paths])
     except (CommandError, WordError, EngineMissingError) as error:
-        return Section(name, line, [text_block(str(error))], None)
+        is_refused = isinstance(error, UsageError)
+        return Section(name, "" if is_refused else line, [text_block(str(error))], None)
     except Exception as error:  # noqa: BLE001 - the other sections are worth having
         text = f"internal error: {described(error)}"
         return Section(name, line, [text_block(text, "red")], ExitStatus.INTERNAL)
@@ -143,7 +157,8 @@ def report_blocks(
     yield table_block(columns, [((name, "dim"), (text, "")) for name, text in facts.items()])
     for section in sections:
         yield heading(f"{SECTIONS[section.name]}: {section.name}", _anchor(section))
-        yield PageBlock("code", [[(f"$ {section.line}", "")]])
+        if section.line:
+            yield PageBlock("code", [[(f"$ {section.line}", "")]])
         yield from section.blocks
     findings = distinct(one for section in sections for one in section.findings)
     yield heading("Findings and errors of all sections", "findings")

@@ -118,6 +118,18 @@ def test_verdicts_come_first_the_worst_above(replicas, page):
     assert "judged as 4.4" in facts["Kafka"]
 
 
+def test_a_warning_is_not_marked_as_clean(tmp_path):
+    """Of a log whose last batch is cut; epoch diff refuses a single replica, and ls judges nothing."""
+    whole = pack.unpack("single", tmp_path) / "stopped"
+    marks = {}
+    for name, directory in (("cut", orders(tmp_path / "cut", put_range(0, 3)[:-1])), ("whole", whole)):
+        text = write(tmp_path / f"{name}.md", directory).read_text()
+        verdicts = {section: mark for mark, section, _ in markdown_tables(text)[0][1:]}
+        marks[name] = "".join(verdicts[section] for section in ("check", "ls", "retention", "epoch diff"))
+        assert "$ kcli check" in text and "$ kcli epoch diff" not in text
+    assert marks == {"cut": "!–!–", "whole": "✓–✓–"}
+
+
 def test_the_page_needs_nothing_else(page):
     text = page.read_text()
     shown = Page(text)
@@ -174,7 +186,9 @@ def test_an_archive_on_stdin_is_read_once_for_all_sections(kcli, tmp_path):
         archive.add(tmp_path / "d", "d")
     kcli("report", "-", "--out", tmp_path / "p.md", input=packed.getvalue())
     text = (tmp_path / "p.md").read_text()
-    assert re.findall(r"^\$ kcli (.*) -$", text, re.MULTILINE) == [*SECTIONS]
+    assert re.findall(r"^\$ kcli (.*) -$", text, re.MULTILINE) == [
+        name for name in SECTIONS if name != "epoch diff"
+    ]
     assert "· stdin/d\n" in text and "unpacked" not in text
 
 
