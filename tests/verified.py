@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -183,7 +183,7 @@ def last_run(page: str) -> dict[str, tuple[str, str]]:
     return {part: (passed, day) for part, passed, day in LAST.findall(page)}
 
 
-def reported(folders: Iterable[Path]) -> dict[str, tuple[str, str]]:
+def reported(folders: Sequence[Path]) -> dict[str, tuple[str, str]]:
     """Return what the reports in folders say: PART.xml -> how many tests passed, and the day."""
     found = {}
     for part in PARTS:
@@ -205,7 +205,7 @@ def reported(folders: Iterable[Path]) -> dict[str, tuple[str, str]]:
 def main(folders: list[str]) -> None:
     """Write the page, with what the reports of the last `make test`, here or in folders, say."""
     kept = last_run(PAGE.read_text()) if PAGE.exists() else {}
-    PAGE.write_text(text(kept | reported(map(Path, folders) if folders else [REPORTS])))
+    PAGE.write_text(text(kept | reported([*map(Path, folders)] or [REPORTS])))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ CANCEL_SECONDS = 0.2
 SECONDS_TO_END = 5
 """How long a JVM may take to notice that its stdin is closed."""
 
-SECONDS_TO_CONNECT = 30
+SECONDS_TO_CONNECT = 60
 """For a Spark Connect server, which Spark itself would try to reach for ten minutes."""
 
 CORES_OF_A_SERVER = 16
