@@ -73,11 +73,8 @@ VARIANTS = {
     **SHOWN,
     "text, headers": ["-o", "text"],
     "text, selected": ["-o", "text", "--print-data-log", "--grep", "a"],
-    "text, limited": ["-o", "text", "--print-data-log", "--limit", "100"],
-    "ndjson, selected": ["-o", "ndjson", "--time", "0.."],
     "ndjson, limited": ["-o", "ndjson", "--limit", "100"],
     "ndjson, layout": ["-o", "ndjson", "--layout"],
-    "parquet, selected": ["--out", "x.parquet", "--grep", "a"],
 }
 
 

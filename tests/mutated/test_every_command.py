@@ -20,9 +20,9 @@ from tests.seeds import SEED, cases
 
 pytestmark = [pytest.mark.slow, pytest.mark.random]
 
-LOG_DIRS = 12
+LOG_DIRS = 8
 """Of 40 partitions each."""
-PARTS = 6
+PARTS = 4
 """Tests that share the log dirs, so that several processes can."""
 SECONDS = 300
 """More than any command takes for a log dir, by far, also on a busy machine."""

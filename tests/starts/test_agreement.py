@@ -24,8 +24,8 @@ QUICK = (
 )
 PARTS = 4
 """Tests that share the states, so that several processes can."""
-EVERY = 1 if os.environ.get("KCLI_STARTS") == "all" else 3
-"""Which of the states a test takes: `make soak` takes each, others one of three."""
+EVERY = 1 if os.environ.get("KCLI_STARTS") == "all" else 5
+"""Which of the states a test takes: `make soak` takes each, others one of five."""
 LOG_DIRS = 8
 """Of mutated partitions."""
 
