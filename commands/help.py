@@ -11,7 +11,7 @@ from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
 from kcli.cli.typer_command import summary
-from kcli.manual import TOPICS, title
+from kcli.manual import TOPICS, page, title
 
 OPTIONS_PAGE = "options"
 COLUMNS_PAGE = "columns"
@@ -29,7 +29,7 @@ def help(  # noqa: A001 - it has the name of its command
     """
     from commands.app import app
     from kcli.cli.terminal import show
-    from kcli.output.manual import draw_page, full_page
+    from kcli.output.manual import draw_page
 
     group: Any = typer.main.get_command(app)
     commands = group.list_commands(None)
@@ -40,10 +40,10 @@ def help(  # noqa: A001 - it has the name of its command
     elif topic in TOPICS:
         if sys.stdout.isatty() and not is_dumb():
             drawn = StringIO()
-            draw_page(full_page(topic), drawn, colored=is_colored("auto"), is_utf8=is_utf8())
+            draw_page(page(topic), drawn, colored=is_colored("auto"), is_utf8=is_utf8())
             show(drawn.getvalue())
         else:
-            typer.echo(full_page(topic), nl=False)
+            typer.echo(page(topic), nl=False)
     elif words and words[0] in commands:
         app([*words, "--help"], prog_name="kcli")
     elif topic == OPTIONS_PAGE:

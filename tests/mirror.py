@@ -50,7 +50,7 @@ ELSEWHERE = {
     "kcli/kafka/kraft/releases.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/start_findings.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/start_plan.py": "tests/starts/test_states.py",
-    "kcli/kafka/findings/catalogue/*": "tests/test_documents.py",
+    "kcli/kafka/findings/catalogue.py": "tests/test_documents.py",
     "kcli/kafka/integrity/checks/*": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/kafka/findings/collector.py": "tests/kcli/jobs/scan/test_scan.py",
     "kcli/kafka/storage/surviving_files.py": "tests/kcli/kafka/kraft/test_partition_start.py",

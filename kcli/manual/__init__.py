@@ -1,6 +1,6 @@
 """The manual: Markdown pages that `kcli help TOPIC` shows. The tests run the examples in them."""
 
-from importlib import resources
+from pkgutil import get_data
 
 TOPICS = (
     "intro",
@@ -38,7 +38,7 @@ def page(topic: str) -> str:
     """Return the Markdown of a page; KeyError for a topic that is not in TOPICS."""
     if topic not in TOPICS:
         raise KeyError(topic)
-    return (resources.files(__name__) / f"{topic}.md").read_text(encoding="utf-8")
+    return (get_data(__name__, f"{topic}.md") or b"").decode()
 
 
 def title(topic: str) -> str:

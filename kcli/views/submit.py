@@ -78,7 +78,7 @@ def write_files(directory: str) -> None:
 
 
 def _modules() -> Iterator[tuple[str, str]]:
-    """Yield every module of kcli's packages: its name in the zip, and its path."""
+    """Yield every module and page of kcli's packages: its name in the zip, and its path."""
     for package in ZIPPED_PACKAGES:
         spec = find_spec(package) or find_spec(IN_A_CHECKOUT.get(package, package))
         places = list(spec.submodule_search_locations or ()) if spec is not None else []
@@ -88,7 +88,7 @@ def _modules() -> Iterator[tuple[str, str]]:
             )
         for folder, _, names in os.walk(places[0]):
             for name in names:
-                if name.endswith(".py"):
+                if name.endswith((".py", ".md")):
                     path = os.path.join(folder, name)
                     yield os.path.join(package, os.path.relpath(path, places[0])), path
 

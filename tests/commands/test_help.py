@@ -10,7 +10,6 @@ import pytest
 
 from commands.app import COMMAND_NAMES, GROUPS
 from kcli import __version__
-from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import TOPICS, page, title
 from kcli.rows import COMMANDS as ROWS_OF
 from kcli.rows import row_types
@@ -28,19 +27,11 @@ def test_help_alone_lists_every_page_and_every_command(kcli):
         assert f"\n  {command} " in done.stdout
 
 
-@pytest.mark.parametrize("topic", [topic for topic in TOPICS if topic != "findings"])
+@pytest.mark.parametrize("topic", TOPICS)
 def test_a_page_in_a_pipe_is_its_markdown(kcli, topic):
     done = kcli("help", topic)
 
     assert (done.exit_code, done.stdout, done.stderr) == (0, page(topic), "")
-
-
-def test_the_page_of_findings_holds_the_catalogue(kcli):
-    printed = kcli("help", "findings").stdout
-
-    assert printed.startswith(page("findings"))
-    for code, rule in CATALOGUE.items():
-        assert f"**{code}** ({rule.severity}): {rule.title}" in printed
 
 
 @pytest.mark.slow
