@@ -47,10 +47,7 @@ NO_TIMESTAMP_TYPE = "NoTimestampType"
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes before the records of a magic 2 batch, as stored.
-
-    A message of magic 0 or 1 is read into the same fields; bits 4 to 6 of its attributes mean nothing.
-    """
+    """The 61 bytes before the records of a batch; a message of magic 0 or 1 is read into the same fields."""
 
     base_offset: Annotated[Offset, INT64, "offset of the first record as written; kept after compaction"]
     batch_length: Annotated[int, INT32, "bytes that follow this field"]
@@ -124,10 +121,7 @@ CRC_FROM = BATCH.span("attributes")[0]
 
 
 def add_sequence(sequence: int, by: int) -> int:
-    """Return a producer's sequence moved on, wrapping to 0 as DefaultRecordBatch.incrementSequence does.
-
-    A negative `by`, which only damage holds, gives the number that Java's overflow gives.
-    """
+    """Return a producer's sequence moved on, as DefaultRecordBatch.incrementSequence and Java's ints wrap."""
     if sequence > _int(MAX_INT - by):
         return _int(by - (MAX_INT - sequence) - 1)
     return _int(sequence + by)

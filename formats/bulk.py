@@ -54,10 +54,7 @@ Fields: TypeAlias = NDArray[Any]
 
 
 class EndMarker(NamedTuple):
-    """The record of a transaction end marker as every broker writes it: each of its varints is one byte.
-
-    They are as stored: twice the number.
-    """
+    """A transaction end marker as every broker writes it: each varint is a byte, twice the number."""
 
     length: Annotated[int, UINT8, "varint 16: bytes of the record that follow"]
     attributes: Annotated[int, UINT8, "none are used"]
@@ -112,8 +109,7 @@ class Headers(NamedTuple):
 def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
     """Return the chain of batches that begins with the window, by lengths alone.
 
-    `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of
-    the log. With `whole` a batch that runs past the window is left out, to be met again in the next.
+    `size`: bytes that count, `left`: bytes to the end of the log; `whole`: one that runs past is left out.
     """
     last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
     positions, at = _stepped(window, last)
@@ -137,8 +133,7 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
 def _stepped(window: Buffer, last: int) -> tuple[list[int], int]:
     """Return the batches of a chain of small ones up to a place, and the place; none where that fails.
 
-    What looks like the epoch and the magic of the first batch, behind a length, is taken for those of others.
-    The chains between them are walked all at once: if each ends where the next begins, they are one.
+    What looks like the first's epoch and magic is taken for others'; the chains between them must meet.
     """
     if last < FEWEST_CHAINS * STRIDE or not 0 <= _LENGTH.unpack_from(window)[0] < STRIDE // 16:
         return [], 0
@@ -166,10 +161,7 @@ def _stepped(window: Buffer, last: int) -> tuple[list[int], int]:
 
 
 def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Headers:
-    """Return the batches that begin in a window, checked and with all their fields.
-
-    The arguments are those of `chain`.
-    """
+    """Return the batches that begin in a window, checked and with all fields; the arguments are `chain`'s."""
     links = chain(window, size, left, whole=whole)
     at = np.fromiter(links.positions, np.int64, len(links.positions))
     if links.positions and links.positions[-1] + HEADER_SIZE > len(window):

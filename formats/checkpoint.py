@@ -52,11 +52,9 @@ class CommittedOffset(NamedTuple):
 
 
 def read_leader_epoch_checkpoint(data: Buffer) -> list[EpochEntry]:
-    """Return the entries of a leader-epoch-checkpoint in the order of the file.
+    """Return the entries of a leader-epoch-checkpoint in the order of the file, not as a broker holds them.
 
-    They are what the file says, not what a broker holds after loading: see `check_epoch_entries`, and
-    `LeaderEpochFileCache.assign` for the rest. UnsupportedError for another version, CorruptError for
-    anything that makes `LeaderEpochCheckpointFile.read` throw.
+    UnsupportedError for another version, CorruptError where `LeaderEpochCheckpointFile.read` throws.
     """
     return [entry for _, entry in _entries(data, _epoch_entry)]
 
@@ -64,8 +62,7 @@ def read_leader_epoch_checkpoint(data: Buffer) -> list[EpochEntry]:
 def check_epoch_entries(entries: Sequence[EpochEntry], data: Buffer = b"") -> None:
     """Raise CorruptError for the first entry on which a broker's load of the epochs fails: a negative number.
 
-    `LeaderEpochFileCache.assign` throws there and the log directory goes offline.
-    The error names the line; it has the byte position if the file's `data` is given.
+    `LeaderEpochFileCache.assign` throws there. The error names the line, with `data` its byte position, too.
     """
     for number, entry in enumerate(entries, FIRST_ENTRY_LINE):
         if entry.epoch < 0 or entry.start_offset < 0:
@@ -81,18 +78,12 @@ def read_offset_entries(data: Buffer) -> list[OffsetEntry]:
 
 
 def read_offset_checkpoint(data: Buffer) -> dict[TopicPartition, int]:
-    """Return partition -> offset of a `*-offset-checkpoint` as `OffsetCheckpointFile.read` does.
-
-    The last line wins.
-    """
+    """Return partition -> offset as `OffsetCheckpointFile.read` does: the last line of a partition wins."""
     return {TopicPartition(entry.topic, entry.partition): entry.offset for entry in read_offset_entries(data)}
 
 
 def read_committed_offsets(data: Buffer) -> dict[int, int]:
-    """Return metadata partition -> committed offset of `_rlmm_committed_offsets`.
-
-    A repeated partition is corrupt.
-    """
+    """Return metadata partition -> committed offset of `_rlmm_committed_offsets`, each once."""
     offsets: dict[int, int] = {}
     for line, entry in _entries(data, _committed_offset):
         if entry.metadata_partition in offsets:
@@ -110,10 +101,7 @@ IO_EXCEPTION = "IOException"
 
 
 def java_exception(error: FormatError) -> str:
-    """Return what Kafka's reader of these files throws where a reader here gives this error.
-
-    IOException, but for entries of the right number of words that are no numbers, and for a negative count.
-    """
+    """Return what Kafka's reader of these files throws for an error: nearly always IOException."""
     if isinstance(error, NotNumbersError):
         return "NumberFormatException"
     if error.expected == COUNT_FIELD and integer(str(error.found).strip("'"), INT_BITS) is not None:

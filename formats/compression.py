@@ -76,12 +76,11 @@ _STRIPE = struct.Struct("<4I")
 
 
 def decompress(codec: int, data: Buffer, limit: int, *, magic: int = 2) -> Buffer:
-    """Return the decompressed bytes of a codec's stream, never more than `limit` of them.
+    """Return the decompressed bytes of a codec's stream, never more than `limit`; of codec 0 `data` itself.
 
-    Codec 0 returns `data` itself, whatever its size. `magic` is that of the batch
-    or wrapper: 0 has unreliable lz4 header checksums, 0 and 1 have no zstd.
-    LimitError beyond the limit, TruncatedError where the stream ends too early,
-    UnsupportedError for the codecs 5, 6 and 7; positions count from the start of `data`.
+    `magic`: of the batch or wrapper: 0 has unreliable lz4 header checksums, 0 and 1 have no zstd. LimitError,
+    TruncatedError where the stream ends too early, UnsupportedError for codecs 5 to 7; positions are in
+    `data`.
     """
     if codec not in _CODECS or (codec == ZSTD and magic < 2):
         raise UnsupportedError(0, "codec", "0 to 4" if magic > 1 else "0 to 3", codec)

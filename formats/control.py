@@ -70,11 +70,7 @@ CONTROL_KEY = Layout(ControlKey, "control record key")
 
 
 def control_key(key: Buffer | None) -> ControlKey:
-    """Return the version and type of a control record's key.
-
-    A null key or a negative version is a CorruptError; a later version than 0 and
-    an unknown type are kept, as `ControlRecordType.parseTypeId` does.
-    """
+    """Return a control record's key, as `ControlRecordType.parseTypeId`; CorruptError for null or below 0."""
     if key is None:
         raise CorruptError(0, CONTROL_KEY.name, "a key", "null")
     fields = CONTROL_KEY.read(key)
@@ -83,10 +79,7 @@ def control_key(key: Buffer | None) -> ControlKey:
 
 
 def control_type(key: bytes | None) -> str:
-    """Return Kafka's name of a control record's type, by its key.
-
-    Its number, or `invalid`, for what has none.
-    """
+    """Return Kafka's name of a control record's type by its key; its number, or `invalid`, without one."""
     try:
         number = control_key(key).type
     except FormatError:
@@ -95,10 +88,7 @@ def control_type(key: bytes | None) -> str:
 
 
 def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONGEST_CONTROL) -> ControlRecord:
-    """Return what a control record says; positions of errors count from the start of key or value.
-
-    A null value of a known type is a CorruptError; other errors are those of `control_value`.
-    """
+    """Return what a control record says; CorruptError for null of a known type, others as `control_value`."""
     parsed = control_key(key)
     if parsed.type in VALUE_SCHEMAS and value is None:
         raise CorruptError(0, f"{parsed.name} value", "a value", "null")
@@ -111,10 +101,9 @@ def control_value(
 ) -> Message | None:
     """Return the value of a control record of this type decoded, None for an unknown type.
 
-    A value with arrays or tags of more than `longest` bytes, and of more than LONGEST_CONTROL, is a
-    LimitError. Markers of a later version are read as version 0, as the broker does, and so are KRaft values
-    of any version but a LEADER_CHANGE's: above 1 it is an UnsupportedError. What is not UTF-8 in a text is
-    U+FFFD, as in Kafka's readers. `spans` gets the fields as they lie, up to the first that cannot be read.
+    LimitError for arrays or tags in more than `longest` bytes and LONGEST_CONTROL. Read as version 0,
+    whatever it says, but a LEADER_CHANGE of 1; above 1 that is an UnsupportedError. What is not UTF-8 is
+    U+FFFD. `spans` gets the fields as they lie, up to the first that cannot be read.
     """
     schema = VALUE_SCHEMAS.get(number)
     if schema is None:
@@ -126,11 +115,7 @@ def control_value(
 
 
 def _value_version(schema: Schema, value: Buffer) -> int:
-    """Return the declared version as which a value is read: 0, and 1 of a LEADER_CHANGE that says so.
-
-    CorruptError for a marker of a negative version, UnsupportedError for a LEADER_CHANGE of a later one than
-    1.
-    """
+    """Return the version as which a value is read: 0, or 1 of a LEADER_CHANGE; errors for what none reads."""
     field = f"{schema.name} version"
     version, _ = primitives.int16(value, 0, field)
     if schema is CONTROL_VALUES[COMMIT]:

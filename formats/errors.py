@@ -12,10 +12,9 @@ Fact: TypeAlias = int | str | None
 
 
 class FormatError(Exception):
-    """Bytes are not what the format says they are.
+    """Bytes are not what the format says they are; `code` is a stable word for scripts.
 
-    `position` counts bytes from the start of the buffer or file that was read; for text files `field` names
-    the line. `code` is a stable word for scripts.
+    `position` counts bytes from the start of the buffer or file; for text files `field` names the line.
     """
 
     code: ClassVar[str] = "format"

@@ -92,10 +92,7 @@ def is_relative(offset: "int | NDArray[np.int64]", base: int) -> "bool | NDArray
 
 
 def slots(layout: Layout[R], buffer: Buffer) -> Callable[[int], R]:
-    """Return the reader of a slot for an index that is in memory.
-
-    What the searches call with a slot's number.
-    """
+    """Return the reader of a slot, by its number, of an index in memory: what the searches call."""
 
     def get(slot: int) -> R:
         return layout.read(buffer, slot * layout.size)
@@ -104,10 +101,9 @@ def slots(layout: Layout[R], buffer: Buffer) -> Callable[[int], R]:
 
 
 def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> int:
-    """Return the slot that AbstractIndex.largestLowerBoundSlotFor finds, -1 if none.
+    """Return the slot that AbstractIndex.largestLowerBoundSlotFor finds for a target, -1 if none.
 
-    `value` gives the key or the value of a slot. In a sorted index that is the last slot not above the
-    target; in any other it is the slot where the broker's binary search ends, its warm section included.
+    In an index that does not rise it is where the broker's binary search ends, its warm section included.
     """
     if entries == 0:
         return NO_SLOT
@@ -118,10 +114,7 @@ def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: 
 
 
 def _section(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> tuple[int, int]:
-    """Return the first and last slot to search.
-
-    The warm section if it begins below the target, else what is before.
-    """
+    """Return the first and last slot to search: the warm section if it begins below the target, or before."""
     first_warm = max(0, entries - 1 - WARM_BYTES // entry_size)
     return (first_warm, entries - 1) if value(first_warm) < target else (0, first_warm)
 
@@ -142,10 +135,7 @@ def _binary_search(value: Callable[[int], int], target: int, low: int, high: int
 def offset_index_lookup(
     entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
 ) -> tuple[int, int]:
-    """Return (offset, position) as OffsetIndex.lookup.
-
-    The last entry not above the target, else (base offset, 0).
-    """
+    """Return (offset, position) as OffsetIndex.lookup: of the last entry not above, else (base offset, 0)."""
     slot = largest_lower_bound_slot(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
     if slot == NO_SLOT:
         return base_offset, 0
@@ -156,10 +146,7 @@ def offset_index_lookup(
 def time_index_lookup(
     entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
 ) -> tuple[int, int]:
-    """Return (timestamp, offset) as TimeIndex.lookup.
-
-    The last entry not above the target, else (-1, base offset).
-    """
+    """Return (timestamp, offset) as TimeIndex.lookup: of the last entry not above, else (-1, base offset)."""
     slot = largest_lower_bound_slot(entries, lambda slot: get(slot).timestamp, target, TIME_INDEX_ENTRY.size)
     if slot == NO_SLOT:
         return NO_TIMESTAMP, base_offset
@@ -191,8 +178,7 @@ def truncated_entries(
 def valid_offset_entries(windows: Iterable[Buffer], log_size: int) -> int:
     """Return how many leading entries have offset and position that strictly rise, 0 < position < `log_size`.
 
-    `windows` are the consecutive bytes of the file, cut anywhere; no more of them is taken than the answer
-    needs.
+    `windows`: the bytes of the file in order, cut anywhere; no more is taken than the answer needs.
     """
 
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:
@@ -204,8 +190,7 @@ def valid_offset_entries(windows: Iterable[Buffer], log_size: int) -> int:
 def valid_time_entries(windows: Iterable[Buffer]) -> int:
     """Return how many leading entries have a timestamp that strictly rises, from 0 on, and no falling offset.
 
-    `windows` as for the offset index. A first entry of zeros is legal (a record of timestamp 0 comes first)
-    and counts unless more zeros follow: then it cannot be distinguished from preallocation.
+    A first entry of zeros counts unless more zeros follow, as in what is preallocated.
     """
 
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:

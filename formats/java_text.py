@@ -79,10 +79,7 @@ NUL_TAIL = "NUL bytes from byte {} on, as a power cut leaves a file"
 
 
 def java_string(data: bytes) -> str:
-    """Return the text of bytes as `new String(bytes, UTF_8)` does.
-
-    Java counts damaged sequences otherwise than Python.
-    """
+    """Return the text of bytes as `new String(bytes, UTF_8)`, which marks damage otherwise than Python."""
     return (
         data.decode("ascii")
         if data.isascii()
@@ -91,10 +88,7 @@ def java_string(data: bytes) -> str:
 
 
 def left_by_a_crash(name: str, data: Buffer) -> str | None:
-    """Return in words what a full disk or a power cut made of a file of this name; None of any other.
-
-    A power cut can leave a file at its length, or a part of it, whose bytes the disk never got: they are NUL.
-    """
+    """Return in words what a full disk or a power cut (NUL bytes) made of a file of this name, else None."""
     raw = bytes(data)
     zeros = len(raw) - len(raw.rstrip(b"\0"))
     if not raw:
@@ -124,10 +118,7 @@ def byte_lines(data: Buffer) -> Iterator[tuple[int, bytes]]:
 
 
 def lines(data: Buffer) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 file; CorruptError at the first byte that is not UTF-8, before any line.
-
-    A byte order mark is a character like any other, as in `Files.newBufferedReader`.
-    """
+    """Yield the lines of a UTF-8 file, a BOM as a character; CorruptError before any if it is not UTF-8."""
     try:
         bytes(data).decode()
     except UnicodeDecodeError as error:
@@ -140,10 +131,7 @@ def lines(data: Buffer) -> Iterator[Line]:
 
 
 def integer(text: str, bits: int) -> int | None:
-    """Return the number that `Integer.parseInt` (32 bits) or `Long.parseLong` (64) reads.
-
-    None where it throws.
-    """
+    """Return what `Integer.parseInt` (32 bits) or `Long.parseLong` (64) reads; None where it throws."""
     limit = 1 << (bits - 1)
     if len(text) <= _NAME_DIGITS and text.isdecimal() and text.isascii():  # most of them
         return value if (value := int(text)) < limit else None

@@ -18,8 +18,7 @@ _JSON_BLANKS = " \t\r\n"
 def read_object(data: Buffer, *, longest: int = LONGEST_JSON) -> dict[str, Any]:
     """Return the JSON object at the start of the buffer; a repeated key's last value wins.
 
-    CorruptError at the byte where it is not UTF-8, not JSON or no object;
-    LimitError beyond `longest` bytes, or more levels than Python's own reader takes.
+    CorruptError where it is not UTF-8, JSON or an object; LimitError beyond `longest` bytes or too deep.
     """
     if len(data) > longest:
         raise LimitError(0, "JSON", f"at most {longest} bytes", len(data))

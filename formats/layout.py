@@ -35,10 +35,7 @@ class FixedField(NamedTuple):
 
 
 class FieldSpan(NamedTuple):
-    """One field as it lies in bytes.
-
-    First byte, byte after the last, what Kafka reads there, and what it means.
-    """
+    """One field as it lies: first byte, byte after the last, what Kafka reads there, and what it means."""
 
     structure: str
     field: str
@@ -101,10 +98,7 @@ class Layout(Generic[R]):
         return self._struct.unpack_from(buffer, position)
 
     def parts(self, buffer: Buffer, position: int = 0, structure: str = "") -> tuple[FieldSpan, ...]:
-        """Return every field of the row at `position` with its place, in order and without gaps.
-
-        Errors as `read`.
-        """
+        """Return every field of the row at `position` with its place, without gaps; errors as `read`."""
         values: Any = self.read(buffer, position)
         return tuple(
             FieldSpan(
@@ -129,10 +123,7 @@ class Layout(Generic[R]):
         return self._struct.iter_unpack(buffer)
 
     def only(self, *names: str) -> struct.Struct:
-        """Return a `struct.Struct` over the named fields alone, in file order, the rest skipped as pad bytes.
-
-        It ends at the last named field: `unpack_from` needs no bytes beyond it.
-        """
+        """Return a `struct.Struct` over the named fields, others as pad bytes, up to the last of them."""
         unknown = set(names) - {field.name for field in self.fields}
         if unknown:
             raise KeyError(f"{self.name} has no {sorted(unknown)}")
@@ -166,10 +157,7 @@ class Layout(Generic[R]):
         )
 
     def column(self, buffer: Buffer, name: str) -> Any:
-        """Return a numpy view of one field.
-
-        Element n is that of a row which begins at byte n of the buffer.
-        """
+        """Return a numpy view of one field: element n is of a row that begins at byte n of the buffer."""
         import numpy as np
 
         start, _ = self.span(name)

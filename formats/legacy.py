@@ -67,10 +67,7 @@ _MESSAGE_MAGIC = MESSAGE_V0.only("magic")
 
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """Return the header of the message at `position` in the fields of a batch's.
-
-    What a message lacks is -1, both timestamps are its own. UnsupportedError for any magic but 0 and 1.
-    """
+    """Return a message's header in a batch's fields, -1 where it lacks one; UnsupportedError above 1."""
     left = len(buffer) - position
     if left < HEADER_UP_TO_MAGIC:
         raise TruncatedError(position, MESSAGE_V0.name, f"{HEADER_UP_TO_MAGIC} bytes", max(left, 0))
@@ -98,10 +95,7 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 
 
 def is_valid(message: Buffer) -> bool:
-    """Whether a whole message, its offset and size included, has the least size and the right CRC.
-
-    As `LegacyRecord.isValid`: the least size is that of magic 0 for both.
-    """
+    """Whether a whole message has the least size, of magic 0, and the right CRC (`LegacyRecord.isValid`)."""
     if len(message) < LOG_OVERHEAD + SMALLEST_LENGTH:
         return False
     return bool(_CRC.unpack_from(message)[0] == crc32(memoryview(message)[MESSAGE_CRC_FROM:]))

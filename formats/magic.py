@@ -84,10 +84,7 @@ def is_legacy(magic: int) -> bool: ...
 @overload
 def is_legacy(magic: "NDArray[Any]") -> "NDArray[np.bool_]": ...
 def is_legacy(magic: Any) -> Any:
-    """Return whether a batch of this magic is a message of magic 0 or 1, not a record batch.
-
-    Of an array of magics, which of them.
-    """
+    """Return whether a magic, or which of an array, is 0 or 1: of a message, not of a record batch."""
     return magic < MAGIC_V2
 
 
@@ -96,10 +93,7 @@ def is_above_latest(magic: int) -> bool: ...
 @overload
 def is_above_latest(magic: "NDArray[Any]") -> "NDArray[np.bool_]": ...
 def is_above_latest(magic: Any) -> Any:
-    """Return whether no release of Kafka writes this magic; it reads such a batch as one of the latest.
-
-    Of an array of magics, which of them.
-    """
+    """Return whether no release writes a magic, or which of an array: it is read as the latest."""
     return magic > LATEST
 
 
@@ -121,10 +115,7 @@ def magic_of(batch: Buffer, position: int = 0) -> int:
 
 
 def read_header(batch: Buffer, position: int = 0) -> BatchHeader:
-    """Return the header of the batch at `position`; TruncatedError if the buffer ends inside it.
-
-    A negative magic, of which no log is read, is an UnsupportedError.
-    """
+    """Return the header at `position`; TruncatedError if it is cut, UnsupportedError for a negative magic."""
     left = len(batch) - position
     if left < HEADER_UP_TO_MAGIC:
         raise TruncatedError(position, BATCH.name, f"{BATCH.size} bytes", max(left, 0))
@@ -136,11 +127,7 @@ def read_header(batch: Buffer, position: int = 0) -> BatchHeader:
 
 
 def record_count(header: BatchHeader) -> int | None:
-    """Return how many records a header says that its batch holds; None where it does not tell.
-
-    That is a compressed message of magic 0 or 1, and a number that no broker writes, as damage leaves it:
-    negative, or more than the batch has offsets.
-    """
+    """Return how many records a header says; None of a compressed message and of numbers no broker writes."""
     count = header.records_count
     return count if 0 <= count <= header.last_offset - header.base_offset + 1 else None
 

@@ -68,8 +68,7 @@ class MessageSet(NamedTuple):
 class LegacyMessage(NamedTuple):
     """One message that is no wrapper: offset and timestamp (ms) as Kafka gives them, -1 for none.
 
-    `data` is all of its bytes, as they lie at `position` of its set's body; what follows its header is not
-    checked.
+    `data`: all of its bytes, at `position` of its set's body; what follows the header is not checked.
     """
 
     offset: int
@@ -135,10 +134,7 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
 
 
 def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
-    """Yield the messages of a set by their headers.
-
-    CorruptError at one that is a wrapper itself, when it is reached.
-    """
+    """Yield the messages of a set by their headers; CorruptError at one that is a wrapper itself."""
     wrapper, added, stream = opened.header, opened.added, opened.stream
     is_append_time = stream is not None and wrapper.timestamp_type == LOG_APPEND_TIME
     for position, end in _places(opened.body[: opened.end]):
@@ -166,10 +162,9 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
 
 
 def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
-    """Yield the messages of a set as records, each checked against its own CRC.
+    """Yield the messages of a set as records, each checked against its own CRC; errors as `messages`.
 
-    Errors are those of `messages`. A key or value that does not fit is its own record's error: Kafka's
-    iterator goes on to the next message, and throws where the value is asked for.
+    A key or value that does not fit is its own record's error: Kafka throws where the value is asked for.
     """
     for message in messages(opened):
         try:
@@ -184,10 +179,7 @@ def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
 
 
 def base_offset(message: Buffer, limit: int) -> int:
-    """Return the first offset of a whole message.
-
-    Of a wrapper that of the first message inside, as Kafka's `baseOffset`.
-    """
+    """Return the first offset of a whole message, of a wrapper that of the first inside (`baseOffset`)."""
     return next(messages(message_set(message, limit))).offset
 
 
@@ -207,10 +199,7 @@ def _survey(wrapper: BatchHeader, body: memoryview) -> tuple[int, int]:
 
 
 def _places(body: memoryview) -> Iterator[tuple[int, int]]:
-    """Yield (first byte, byte after the last) of the whole messages.
-
-    CorruptError for a size below the least.
-    """
+    """Yield (first byte, byte after the last) of whole messages; CorruptError for one that is too small."""
     position, left = 0, len(body)
     while left >= LOG_OVERHEAD:
         size = _MESSAGE_PREFIX.unpack_from(body, position)[1]
@@ -273,10 +262,7 @@ def _key_position(magic: int) -> int:
 
 
 def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
-    """Return (first byte, byte after the last) of a field with its length before it.
-
-    The end lies first for null.
-    """
+    """Return (first byte, byte after the last) of a field after its length; of null the end lies first."""
     start = position + LENGTH_SIZE
     if start > len(data):
         raise TruncatedError(

@@ -148,10 +148,7 @@ class FileName(NamedTuple):
 
     @property
     def is_inactive(self) -> bool:
-        """Whether it is no part of a log.
-
-        It waits for something, is a copy, or a broker opens another name for its offset.
-        """
+        """Whether it waits for something, is a copy, or a broker opens another name for its offset."""
         is_opened = self.is_canonical or self.scheme != IN_PARTITION or self.kind == PRODUCER_SNAPSHOT
         return bool(self.suffix or self.inserted) or not is_opened
 
@@ -166,10 +163,7 @@ class PartitionDir(NamedTuple):
 
 
 def has_no_offset(name: str) -> bool:
-    """Return whether a file of a partition directory is named like one of its log, but for the offset.
-
-    No broker loads that.
-    """
+    """Return whether a file is named like one of a log, but for the offset: no broker loads that."""
     return (
         name.rpartition(".")[2] in _WITH_OFFSET
         and "." in name
@@ -189,10 +183,7 @@ def snapshot_file(offset: int, epoch: int) -> str:
 
 @lru_cache(maxsize=SAME_NAMES)
 def canonical_name(name: str) -> str | None:
-    """Return the name that a broker opens for the offset and the kind that a file's name says.
-
-    None where it is of no log.
-    """
+    """Return the name that a broker opens for a file name's offset and kind; None where it is of no log."""
     extension = name.rpartition(".")[2]
     offset = integer(name.partition(".")[0], LONG_BITS)
     return (
@@ -215,9 +206,8 @@ def parse_file(name: str) -> FileName:
 def parse_partition_dir(name: str) -> PartitionDir | None:
     """Return what LocalLog.parseTopicPartitionName makes of a directory's name; None where it throws.
 
-    A directory in a log directory that gives None stops a broker from starting, `remote-log-index-cache`
-    aside. The topic is what the name holds, legal or not; in -delete and -stray names of 255 characters its
-    end may be cut off.
+    That stops a broker from starting, but for `remote-log-index-cache`. The topic is what the name holds,
+    legal or not; in -delete and -stray names of 255 characters its end may be cut off.
     """
     kind = next((kind for suffix, kind in DIRECTORY_SUFFIXES.items() if name.endswith(suffix)), NORMAL)
     stem, uuid = name, None
@@ -231,10 +221,7 @@ def parse_partition_dir(name: str) -> PartitionDir | None:
 
 
 def parse_tiered_dir(name: str) -> tuple[PartitionDir, str] | None:
-    """Return whose segments a directory of LocalTieredStorage holds, and the topic id; None for other names.
-
-    The truth is `RemoteTopicPartitionDirectory`.
-    """
+    """Return whose segments a directory of LocalTieredStorage holds, and the topic id; None for others."""
     match = _TIERED_DIRECTORY.fullmatch(name)
     partition = integer(match.group(2), INT_BITS) if match else None
     if match is None or partition is None:
@@ -243,10 +230,7 @@ def parse_tiered_dir(name: str) -> tuple[PartitionDir, str] | None:
 
 
 def parse_object_dirs(topic_dir: str, name: str) -> tuple[PartitionDir, str] | None:
-    """Return whose segments a directory of Aiven's plugin holds, and the topic id; None for other names.
-
-    It lies in a directory of the topic: `topic-<uuid>/0`. The truth is `ObjectKeyFactory.mainPath`.
-    """
+    """Return the same of a directory of Aiven's plugin, `topic-<uuid>/0` (`ObjectKeyFactory.mainPath`)."""
     match = _TOPIC_DIRECTORY.fullmatch(topic_dir)
     partition = integer(name, INT_BITS) if name.isascii() and name.isdecimal() else None
     if match is None or partition is None:

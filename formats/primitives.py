@@ -41,10 +41,7 @@ _FROM_URL = str.maketrans("-_+/", "+/??")
 
 
 def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint") -> tuple[int, int]:
-    """Return an unsigned varint of 32 bits and the position after it.
-
-    Bits beyond the 32nd are lost, as in `ByteUtils.readUnsignedVarint`; a sixth byte is a CorruptError.
-    """
+    """Return the low 32 bits of an unsigned varint, as `ByteUtils`, and what follows; 6 bytes are corrupt."""
     # most are one byte
     if position < len(buffer) and (byte := buffer[position]) < 0x80:
         return byte, position + 1
@@ -62,11 +59,7 @@ def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint
 
 
 def short_varint(buffer: Buffer, position: int, field: str = "unsigned varint") -> tuple[int, int]:
-    """Return a number of 16 bits that is written as an unsigned varint, and the position after it.
-
-    One above 32767 is a CorruptError; of an int below 0 the low 16 bits count: so `AbstractApiMessageSerde`
-    reads its frame.
-    """
+    """Return a uvarint of 16 bits as `AbstractApiMessageSerde` reads its frame; above 32767 it is corrupt."""
     value, after = unsigned_varint(buffer, position, field)
     if SHORT_MAX < value < 1 << 31:
         raise CorruptError(position, field, f"at most {SHORT_MAX}", value)
@@ -93,10 +86,7 @@ def varint(buffer: Buffer, position: int, field: str = "varint") -> tuple[int, i
 
 
 def varlong(buffer: Buffer, position: int, field: str = "varlong") -> tuple[int, int]:
-    """Return a signed (zigzag) varint of 64 bits and the position after it.
-
-    Bits beyond the 64th are lost, as in `ByteUtils.readVarlong`; an eleventh byte is a CorruptError.
-    """
+    """Return the low 64 bits of a zigzag varint, as `ByteUtils`, and what follows; 11 bytes are corrupt."""
     at, end, value, shift = position, len(buffer), 0, 0
     while at < end:
         byte = buffer[at]
@@ -132,10 +122,7 @@ def int32(buffer: Buffer, position: int, field: str = "int32") -> tuple[int, int
 
 
 def compact_length(buffer: Buffer, position: int, field: str = "length") -> tuple[int, int]:
-    """Return the length or count that a uvarint of one more holds, and the position after it.
-
-    Below 0 it is null.
-    """
+    """Return the length that a uvarint of one more holds, null below 0, and the position after it."""
     # most are one byte
     if position < len(buffer) and (byte := buffer[position]) < 0x80:
         return byte - 1, position + 1
@@ -149,10 +136,7 @@ def string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[
 
 
 def compact_string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[bytes | None, int]:
-    """Return the bytes of a compact string, None for null, and the position after it.
-
-    More than STRING_MAX are a CorruptError.
-    """
+    """Return a compact string's bytes, None for null, and what follows; CorruptError above STRING_MAX."""
     if position < len(buffer) and buffer[position] < 0x80:
         return compact_nullable_bytes(buffer, position, field)
     length, after = compact_length(buffer, position, field)
@@ -207,10 +191,7 @@ def uuid_hex(raw: bytes) -> str:
 
 
 def tag_count(buffer: Buffer, position: int, field: str = "tagged fields") -> tuple[int, int]:
-    """Return how many tagged fields are to be read, and the position of the first.
-
-    A count below 0 is refused, as by Kafka since 4.4; before, none was read.
-    """
+    """Return how many tagged fields follow, and the first's place; below 0 is refused, as since Kafka 4.4."""
     count, after = unsigned_varint(buffer, position, field)
     if java_int(count) < 0:
         raise CorruptError(position, field, "a count of at least 0", java_int(count))

@@ -71,17 +71,15 @@ class ConfiguredLogDirs(NamedTuple):
 def read_properties(data: Buffer) -> dict[str, str]:
     r"""Return key -> value of a Java Properties file; a repeated key's last value wins.
 
-    CorruptError for a malformed `\uXXXX`, the one thing that `Properties.load` refuses.
-    Half a surrogate pair, which Java keeps, becomes U+FFFD.
+    CorruptError for a malformed `\uXXXX`, all that `Properties.load` refuses; half of a pair is U+FFFD.
     """
     return {key: value for _, key, value in _pairs(data)}
 
 
 def read_meta_properties(data: Buffer) -> MetaProperties:
-    """Return a log directory's meta.properties as MetaProperties.Builder reads it.
+    """Return a log directory's meta.properties as MetaProperties.Builder reads it; no version means 0.
 
-    No version means 0. UnsupportedError for another version than 0 and 1; CorruptError where a number or the
-    directory id is malformed, or where version 1 lacks node.id or cluster.id.
+    UnsupportedError above 1; CorruptError for a malformed number or id, or where version 1 lacks one.
     """
     values: dict[str, str] = {}
     places: dict[str, Line] = {}
@@ -106,8 +104,7 @@ def read_meta_properties(data: Buffer) -> MetaProperties:
 def read_partition_metadata(data: Buffer) -> PartitionMetadata:
     """Return a partition.metadata as PartitionMetadataFile reads it: what precedes each `:` is not looked at.
 
-    Any version from 0 on is read, and lines after the second are ignored.
-    TruncatedError where one of the two lines is missing (an empty file included),
+    Any version from 0 on is read, lines after the second are ignored. TruncatedError where a line is missing,
     UnsupportedError for a negative version, CorruptError for the rest.
     """
     rest = lines(data)
@@ -131,8 +128,7 @@ def read_partition_metadata(data: Buffer) -> PartitionMetadata:
 def read_clean_shutdown(data: Buffer) -> int | None:
     """Return the broker epoch in a .kafka_cleanshutdown, None where a broker takes it as unknown.
 
-    The file's existence alone says that the stop was clean; whatever fails here (0 bytes, no JSON, no number)
-    costs a broker nothing but the epoch.
+    That the file exists says that the stop was clean: what fails here costs a broker nothing but the epoch.
     """
     try:
         from formats.json_text import read_object
@@ -147,10 +143,9 @@ def read_clean_shutdown(data: Buffer) -> int | None:
 
 
 def log_dirs(configuration: Mapping[str, str]) -> ConfiguredLogDirs:
-    """Return the directories that a server.properties names, as AbstractKafkaConfig takes them.
+    """Return the directories that a server.properties names, as AbstractKafkaConfig takes them, if any.
 
-    `log.dirs` wins over `log.dir`; it is cut at commas, blanks around are dropped. An empty value names none,
-    and no broker starts with it. The metadata log lies in `metadata.log.dir`, else in the first of them.
+    `log.dirs` wins over `log.dir`. The metadata log lies in `metadata.log.dir`, else in the first of them.
     """
     text = configuration.get(LOG_DIRS_PROPERTY, configuration.get(LOG_DIR_PROPERTY, DEFAULT_LOG_DIR))
     names = tuple(name for name in (part.strip(_TRIMMED) for part in text.split(",")) if name)

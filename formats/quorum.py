@@ -22,10 +22,7 @@ VERSIONS = (0, 1)
 
 
 class QuorumState(NamedTuple):
-    """Who led and who was voted for; None for a field that the version does not have.
-
-    `current_voters` is also None where version 0 has null for it.
-    """
+    """Who led and who was voted for; None for what the version does not have, or has null for."""
 
     data_version: int
     leader_id: int
@@ -40,8 +37,7 @@ class QuorumState(NamedTuple):
 def read_quorum_state(data: Buffer) -> QuorumState:
     """Return the election state in a quorum-state file; lines after the first are ignored, as by the broker.
 
-    TruncatedError for 0 bytes, UnsupportedError for a data_version that is not 0 or 1, LimitError for absurd
-    size or nesting, CorruptError for anything else that makes `FileQuorumStateStore.readElectionState` throw.
+    FormatErrors where `FileQuorumStateStore.readElectionState` throws, and for absurd size or nesting.
     """
     first = next(byte_lines(data), None)
     if first is None:

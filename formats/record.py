@@ -68,10 +68,9 @@ class Record(NamedTuple):
 
 
 def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
-    """Yield the records of a whole batch, decompressed to no more than `limit` bytes.
+    """Yield the records of a whole batch, decompressed to no more than `limit` bytes; its CRC is not read.
 
-    The CRC is not looked at. Positions of errors count from the start of the batch;
-    inside a codec they name the codec's stream, and the field has the decompressed byte.
+    Positions of errors count from the batch's start; in a codec they name its stream, the field the byte.
     """
     header = _header(batch)
     if not header.codec:
@@ -108,10 +107,7 @@ def _sized(data: bytes | None) -> tuple[bytes, bytes]:
 
 
 def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, bytes]:
-    """Return a whole batch's header and the bytes of its records, decompressed to no more than `limit` bytes.
-
-    Of a batch that counts no records there are none: Kafka does not look at what follows its header.
-    """
+    """Return a batch's header and its records' bytes, `limit` at most; none where the header counts none."""
     header = _header(batch)
     if header.records_count == 0:
         return header, b""
@@ -129,11 +125,9 @@ def records(
 ) -> Iterator[Record]:
     """Yield the records that the header counts from their decompressed bytes, the first of them at `start`.
 
-    Bytes after the last record, or a record that does not fill its length, are a CorruptError; too few bytes
-    are a TruncatedError. Both come when the iteration gets there, as Kafka's own iterator does it. A count of
-    0 yields nothing and looks at nothing. Positions of errors count from the start of `data`. A record of
-    more headers, or of longer header keys, than a batch of `limit` bytes may have is a LimitError: they take
-    many times their bytes.
+    CorruptError for bytes after the last, or a record that does not fill its length, TruncatedError for too
+    few: when the iteration gets there, as Kafka's; positions are in `data`. LimitError for a record of more
+    headers, or longer header keys, than a batch of `limit` bytes may have: they take many times their bytes.
     """
     most_headers, longest_keys = (
         max(limit // BYTES_A_HEADER, FEWEST_HEADERS),
@@ -275,8 +269,7 @@ def _bytes(data: bytes, start: int, end: int, field: str, spans: _Spans) -> tupl
 def record_parts(header: BatchHeader, body: Buffer) -> Iterator[FieldSpan]:
     """Yield every field of the records that the header counts, as they lie in their decompressed bytes.
 
-    What cannot be read raises the error that `records` raises, after the fields that precede it. Nothing is
-    between two fields: an error's bytes begin where the last field ends.
+    An error of `records` comes after the fields before it; its bytes begin where the last field ends.
     """
     spans: list[FieldSpan] = []
     try:

@@ -106,10 +106,7 @@ class RecordColumns(NamedTuple):
 
 
 def taken(columns: RecordColumns, numbers: Ints) -> RecordColumns:
-    """Return some of the records, given their numbers, rising.
-
-    Their batches' headers and the data stay whole.
-    """
+    """Return some of the records by their numbers, rising; the batches' headers and the data stay whole."""
     of_each = {name: getattr(columns, name)[numbers] for name in EACH}
     count = of_each["headers_count"]
     begin = np.cumsum(count) - count
@@ -254,10 +251,7 @@ def _decoded(
 
 
 def _chains(bodies: _Bodies) -> tuple[Ints, Ints, set[int]]:
-    """Return where each record begins, the first record of each batch, and the batches of broken chains.
-
-    A batch with a broken chain has no records.
-    """
+    """Return where records begin, each batch's first one, and the broken batches, which have no records."""
     data, begins, ends, counts = bodies
     stepped = _stepped(bodies) if counts.sum() >= RECORDS_A_STEP * counts.max() else None
     if stepped is not None:
@@ -291,10 +285,7 @@ def _chains(bodies: _Bodies) -> tuple[Ints, Ints, set[int]]:
 
 
 def _stepped(bodies: _Bodies) -> Ints | None:
-    """Return where each record begins, found in all batches a record further in each step.
-
-    None if a chain is broken, or the length of a record takes more than two bytes.
-    """
+    """Return where each record begins, by steps of all batches; None if one is broken or a length is long."""
     data, begins, ends, counts = bodies
     order = np.argsort(-counts, kind="stable")  # those that are still under way are the first ones
     at, place = begins[order], (np.cumsum(counts) - counts)[order]
@@ -423,11 +414,7 @@ def add_sequences(base: Ints, by: Ints) -> Ints:
 
 
 class _Reader:
-    """Reads one field of many records; `bad` marks the records of which a varint is too long.
-
-    A read after the end of the data gives what the last byte gives: such a record does not end where it
-    should.
-    """
+    """Reads a field of many records; `bad`: those of too long a varint. Past the end it reads the last."""
 
     def __init__(self, data: bytes, records: int) -> None:
         self.data = np.frombuffer(data, np.uint8)

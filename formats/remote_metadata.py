@@ -61,8 +61,7 @@ class SegmentLeaderEpoch(NamedTuple):
 class RemoteLogSegmentMetadata(NamedTuple):
     """A segment copied or being copied; offsets inclusive, times in ms, ids as Kafka prints them.
 
-    `txn_index_empty` is None in the layout of 3.0, which Kafka 4 cannot read; false where the value leaves it
-    out.
+    `txn_index_empty` is None in the layout of 3.0, which Kafka 4 cannot read; false where it is left out.
     """
 
     layout: str
@@ -155,13 +154,10 @@ def state_name(record: RemoteLogMetadata) -> str:
 
 
 def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
-    """Return the record that a value holds; the whole value must be used up.
+    """Return the record that a whole value holds; LimitError beyond `longest` bytes, else as `read_value`.
 
-    LimitError beyond `longest` bytes.
-
-    Positions of errors count from the value's first byte; the errors are those of `read_value`. States and
-    tags that are not known are kept as they are: what a broker refuses although it can be decoded is the
-    caller's question. What is not UTF-8 in a name becomes U+FFFD, as in a broker.
+    Unknown states and tags are kept: what a broker refuses of them is the caller's question. What is not
+    UTF-8 in a name is U+FFFD, as in a broker.
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
@@ -224,10 +220,7 @@ def _usual(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMetadataU
 def row_of(
     api_key: int, layout: int, fields: dict[str, Any], unknown_tags: tuple[UnknownTag, ...]
 ) -> RemoteLogMetadata:
-    """Return the decoded fields of a record as its row.
-
-    `layout` is the number of the layout that they were read by.
-    """
+    """Return the decoded fields of a record as its row; `layout`: the number of the one that was read."""
     segment = fields.get("remoteLogSegmentId", fields)
     topic = segment.get("topicIdPartition", {})
     values = {_column(name): value for name, value in fields.items()} | {

@@ -54,8 +54,7 @@ SNAPSHOT_HEADER = Layout(RemoteLogSnapshotHeader, "remote log snapshot header")
 def read_header(buffer: Buffer) -> RemoteLogSnapshotHeader | None:
     """Return the header, or None for an empty file, which counts as no snapshot.
 
-    TruncatedError for 1 to 17 bytes: brokers take what is missing for zeros and see an empty snapshot.
-    UnsupportedError for another version, CorruptError for a negative count of entries.
+    TruncatedError for 1 to 17 bytes (brokers take what is missing for zeros), UnsupportedError, CorruptError.
     """
     if not len(buffer):
         return None
@@ -77,8 +76,7 @@ def read_entries(
 ) -> Iterator[SnapshotEntry]:
     """Yield the entries of a file of `size` bytes from `position` on, the first of them with that number.
 
-    `read(position, length)` returns bytes of the file. After the last entry CorruptError if the header
-    counted others; before it TruncatedError, LimitError or CorruptError for a length that cannot be.
+    `read(position, length)` returns bytes. CorruptError after the last if the header counts others.
     """
     while position < size:
         length = _entry_length(read(position, LENGTH_SIZE), position, size)
@@ -91,10 +89,7 @@ def read_entries(
 
 
 def decode_entry(entry: SnapshotEntry) -> RemoteLogSegmentMetadataSnapshot:
-    """Return the record in an entry.
-
-    Errors as `remote_metadata.decode`, positions from the start of the file.
-    """
+    """Return the record in an entry; errors as `remote_metadata.decode`, positions from the file's start."""
     try:
         record = decode(entry.value)
     except FormatError as error:

@@ -78,8 +78,7 @@ class Chunk(NamedTuple):
 class ChunkIndex(NamedTuple):
     """How a log was cut into chunks.
 
-    `sizes` are those that are stored: of all chunks, of type `fixed` those of a chunk and of the last one.
-    `ends` are where stored chunks of type `variable` end.
+    `sizes` as stored: of all chunks, of type `fixed` of one and the last; `ends` of stored `variable` chunks.
     """
 
     type: str
@@ -124,10 +123,9 @@ class Encryption(NamedTuple):
 
 
 class SegmentManifest(NamedTuple):
-    """What a manifest says.
+    """What a manifest says; `indexes`: kind of file -> where it lies, maybe without TXN_INDEX.
 
-    `indexes`: kind of file -> where it lies; a segment may have no TXN_INDEX. `segment` is what the plugin
-    noted of the segment's metadata, as written, None for nothing.
+    `segment`: what the plugin noted of the segment's metadata, as written, None for nothing.
     """
 
     chunk_index: ChunkIndex
@@ -140,8 +138,7 @@ class SegmentManifest(NamedTuple):
 def read_segment_manifest(data: Buffer) -> SegmentManifest:
     """Return a segment's manifest as the plugin reads it.
 
-    UnsupportedError for another version or chunk index than it knows, and for other members; LimitError for
-    more chunks than MOST_CHUNKS; CorruptError, with the member's path as the field, for the rest.
+    UnsupportedError for unknown versions, chunk indexes, members; LimitError above MOST_CHUNKS; CorruptError.
     """
     content = read_object(data, longest=LARGEST_MANIFEST)
     version = _member(content, "version", "version")

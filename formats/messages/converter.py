@@ -29,10 +29,7 @@ def to_json(schema: Schema, version: int, fields: dict[str, Value]) -> dict[str,
 
 
 def json_text(node: Any) -> str:
-    """Return JSON as Jackson prints it on one line.
-
-    No blanks, control characters as upper case hex, doubles as Java.
-    """
+    """Return JSON as Jackson prints it on one line: no blanks, upper case hex, doubles as Java."""
     pieces: list[str] = []
     _put(node, pieces)
     return "".join(pieces)
@@ -160,10 +157,7 @@ def _plain(value: float) -> str:
 
 
 def _parts(value: float) -> tuple[str, str, int]:
-    """Return a number's sign, its shortest digits (two at least), and the power of ten of the first.
-
-    As Double.toString has them since Java 19; earlier ones have a digit more of some numbers.
-    """
+    """Return sign, shortest digits and the first's power of ten, as Double.toString has them from Java 19."""
     two = f"{value:.1e}"
     mantissa, _, exponent = (two if float(two) == value else f"{value!r}").partition("e")
     sign, mantissa = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)

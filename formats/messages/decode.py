@@ -64,9 +64,8 @@ def decode_key(
 ) -> Message | Unknown:
     """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
 
-    With `replace_invalid_utf8` what is not UTF-8 in a string is U+FFFD, as where Kafka prints it; else a
-    CorruptError. `spans` gets the fields as they lie, in order and without gaps, the frame first, up to the
-    first that cannot be read.
+    With `replace_invalid_utf8` what is not UTF-8 is U+FFFD, as Kafka prints it; else a CorruptError. `spans`
+    gets the fields as they lie, without gaps, up to the first that cannot be read.
     """
     if key is None:
         raise CorruptError(0, f"{topic} key", "a key", "null")
@@ -88,10 +87,7 @@ def decode_value(
     replace_invalid_utf8: bool = False,
     spans: list[FieldSpan] | None = None,
 ) -> Message | Unknown:
-    """Return the value of a coordinator's record whose key is of this type.
-
-    `replace_invalid_utf8` and `spans` as for a key.
-    """
+    """Return the value of a coordinator's record whose key is of this type; options as of `decode_key`."""
     schema = VALUES[topic].get(api_key)
     if schema is None:
         has_version = len(value) >= INT16_SIZE
@@ -111,10 +107,7 @@ def decode_remote(
     replace_invalid_utf8: bool = False,
     spans: list[FieldSpan] | None = None,
 ) -> Message:
-    """Return a value of __remote_log_metadata; its version is the number of its layout.
-
-    `replace_invalid_utf8` and `spans` as for a key. Errors as `remote.read_value`.
-    """
+    """Return a value of __remote_log_metadata, its layout as version; errors as `remote.read_value`."""
     collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
     schema, layout, fields = remote.read_value(value, collector)
     return message_of(schema, layout, fields, b"", collector)

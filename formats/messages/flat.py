@@ -33,9 +33,7 @@ class _Run(NamedTuple):
 
 
 def flat_printer(schema: Schema, version: int) -> Printer | None:
-    """Return what makes the JSON of a value from its bytes and the place of its first field.
-
-    None for messages that are not so simple.
+    """Return what makes JSON of a value's bytes from its first field on; None for less simple messages.
 
     It gives None for a value that it leaves to others, bad ones among them.
     """

@@ -263,12 +263,11 @@ def decode_metadata(
     nearest: bool = False,
     spans: list[FieldSpan] | None = None,
 ) -> Message | Unknown:
-    """Return a record of the metadata log or of a snapshot of it.
+    """Return a record of the metadata log or of a snapshot of it; options as of `decode_key`.
 
-    `replace_invalid_utf8` and `spans` as for a key.
     With `nearest` one of an unknown version is read as the known one next to it, which its message then has.
-    Null, or bytes after the message, are a CorruptError; another frame version
-    than 1 (0: the preview of 2.8) is an UnsupportedError, for what follows it is not known.
+    Null, or bytes after the message, are a CorruptError; a frame version but 1 (0: of 2.8) is an
+    UnsupportedError.
     """
     if value is None:
         raise CorruptError(0, f"{CLUSTER_METADATA} value", "a value", "null")

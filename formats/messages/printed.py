@@ -64,10 +64,7 @@ class Printed(NamedTuple):
 def printed(
     topic: str, offset: int, key: Buffer | None, value: Buffer | None, elements: int = ELEMENTS_MAX
 ) -> Printed:
-    """Return the texts of a record of one of `decode.TOPICS`, as the decoder of its topic prints them.
-
-    A value with more elements than given is an error, like other bad bytes.
-    """
+    """Return a record's texts as its topic's decoder prints them; more elements than given are an error."""
     if topic == CLUSTER_METADATA:
         return _metadata(offset, value, elements)
     try:
@@ -124,9 +121,7 @@ def _with_state_name(text: str) -> str:
 
 
 def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None = None) -> str:
-    """Return the JSON of a value: version and data, for metadata the type too.
-
-    As the tool, with U+FFFD for what is not UTF-8.
+    """Return the JSON of a value as the tool has it, U+FFFD for what is not UTF-8.
 
     `version` is shown instead of the one that the value was read as.
     """
@@ -145,12 +140,10 @@ def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None
 def value_json(
     value: Message, elements: int = ELEMENTS_MAX, *, replace_invalid_utf8: bool = False
 ) -> dict[str, Any]:
-    """Return the data of a value.
+    """Return the data of a value; what the consumer protocol wrote in a group's metadata is decoded.
 
-    In a group's metadata what the consumer protocol wrote is decoded, where it can be.
-
-    All members' subscriptions and assignments may have so many elements; where there are more they stay
-    base64. So do those with text that is not UTF-8, unless with `replace_invalid_utf8`.
+    All members' bytes may have so many elements; beyond, or without UTF-8 unless with `replace_invalid_utf8`,
+    they stay base64.
     """
     data = message_json(value)
     if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER_PROTOCOL_TYPE:

@@ -39,10 +39,7 @@ STRUCT_WEIGHT = 8
 
 
 class UnknownTag(NamedTuple):
-    """A tagged field that no declared version has, or that came again.
-
-    The struct that held it, its number and its bytes.
-    """
+    """A tagged field that no declared version has, or that came again: its struct, number and bytes."""
 
     struct: str
     tag: int
@@ -52,10 +49,9 @@ class UnknownTag(NamedTuple):
 class Collector:
     """What a reader collects besides the fields, and how many array elements it may still make.
 
-    `unknown_tags` and `replaced` are tagged fields that no field shows; `known_tags` are (struct, tag) of the
-    others that were there; `spans`, if given, gets the fields as they lie: counts, marks of null and tags are
-    spans of their own. With `replace_invalid_utf8` what is not
-    UTF-8 in a string becomes U+FFFD as in Java; else it is a CorruptError.
+    `unknown_tags`, `replaced`: tagged fields that no field shows; `known_tags`: (struct, tag) of the others;
+    `spans`, if given, gets the fields as they lie, counts, marks of null and tags too. With
+    `replace_invalid_utf8` what is not UTF-8 becomes U+FFFD as in Java; else it is a CorruptError.
     """
 
     __slots__ = (
@@ -109,10 +105,7 @@ FIXED: dict[str, tuple[str, Callable[[Any], Value] | None]] = {
 
 
 class NeverDefault(dict[str, Value]):
-    """Fields of a struct with unknown tags inside.
-
-    Whatever they are, they are not the default that a tagged field is left out for.
-    """
+    """Fields of a struct with unknown tags inside: never the default that a tagged field is left out for."""
 
     __hash__ = None
 
@@ -134,10 +127,7 @@ class _Version(NamedTuple):
 
 @cache
 def reader(schema: Schema, version: int) -> Reader:
-    """Return the reader of one version of a message.
-
-    Its fields, in the order of the declaration, without any other version's.
-    """
+    """Return the reader of one version of a message: its fields in declared order, without other ones."""
     return _struct(schema.name, schema.fields, _Version(version, schema.is_flexible(version)))[0]
 
 
@@ -372,11 +362,9 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
 
 
 def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[Value] | None] | None:
-    """Return the reader of structs of fixed-width fields side by side.
+    """Return the reader of fixed-width structs side by side, the longest arrays there are; None for others.
 
-    None where the declared struct is none.
-
-    It returns None for structs with tagged fields. Arrays of such structs are the longest there are.
+    It returns None for structs with tagged fields.
     """
     fields = [inner for inner in field.struct or () if version.number in inner.versions]
     if not fields or not all(_is_fixed(inner) and inner.tag is None for inner in fields):
@@ -466,10 +454,7 @@ class Message(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """A key or value of a type or version that is not declared; `raw` are all of its bytes.
-
-    `version` is None for a key, and for a value of unknown type too short to have one.
-    """
+    """A key or value of a type or version that is not declared; `version` is None where it has none."""
 
     api_key: int
     version: int | None
@@ -479,10 +464,7 @@ class Unknown(NamedTuple):
 def read_message(
     schema: Schema, version: int, buffer: Buffer, position: int, collector: Collector
 ) -> Message:
-    """Return the message that begins at `position`.
-
-    FormatError where the bytes are not what the version says.
-    """
+    """Return the message that begins at `position`; FormatError for bytes that are not of the version."""
     fields, end = reader(schema, version)(buffer, position, collector)
     return message_of(schema, version, fields, bytes(buffer[end:]), collector)
 

@@ -93,8 +93,7 @@ class Marker(NamedTuple):
 class CoordinatorLog:
     """Iterates over the records and markers of a partition, up to an offset or a time (ms), inclusive.
 
-    What a recovery cuts off as damaged is read, too. Then `findings` has what is wrong with the files.
-    `cut_from`: the offset from which on the coordinator of a broker that starts knows nothing.
+    What a recovery cuts is read, too; `cut_from`: from where on a starting coordinator knows nothing.
     """
 
     def __init__(

@@ -297,8 +297,7 @@ def is_whole_commit(records: CoordinatorRecords, highest: int = 4, highest_legac
     """Return which records are commits, or their tombstones, whose key and value can be read to the end.
 
     `highest_legacy`: the highest version of a value whose key is of type 0. The reader of single records says
-    what is wrong with the others. Its fast twin: values of version 0 to 3 end with timestamps behind the
-    metadata, of version 4 they are left to the reader unless short.
+    what is wrong with others, and reads values of version 4 unless they are short.
     """
     data = np.frombuffer(records.data, np.uint8)
     short = partial(shorts, data)

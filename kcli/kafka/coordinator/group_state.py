@@ -125,10 +125,7 @@ def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
 
 
 def _embedded(member: Fields, name: str) -> Fields | None:
-    """Return what the bytes of a classic member say; None where they are empty or no consumer's.
-
-    They are read as of version 0, the beginning of every version, as the coordinator reads them.
-    """
+    """Return what a classic member's bytes say, read as of version 0; None where they are no consumer's."""
     data = member[name]
     try:
         _, start = int16(data, 0)
@@ -187,8 +184,7 @@ def _tasks(group: FoldedGroup, current: Fields) -> tuple[AssignedPartition, ...]
 class Expiry(NamedTuple):
     """How the offsets of a group expire.
 
-    `base`: from when the retention counts, None for the commit of each; `subscribed`: the topics whose
-    offsets stay, None for all.
+    `base`: from when retention counts, None: of each commit; `subscribed`: topics that stay, None for all.
     """
 
     base: int | None

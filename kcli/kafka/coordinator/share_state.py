@@ -27,10 +27,7 @@ class SharePartition(NamedTuple):
 
 
 class ShareStart(NamedTuple):
-    """Where a share group reads on, -1 for not set yet, and since when (ms).
-
-    `done`: how many of the records behind it are done already, -1 where that is not known.
-    """
+    """Where a share group reads on, and since when (ms); `done`: records done behind it; -1: not known."""
 
     start_offset: int
     leader_epoch: int

@@ -56,10 +56,7 @@ class TransactionState(NamedTuple):
 
 
 class TransactionStates:
-    """The states of transactional ids by the records of a partition, in order; and what a load makes of them.
-
-    `version`: the release of the broker that loads.
-    """
+    """The states of transactional ids by a partition's records, and what a load of `version` makes of it."""
 
     def __init__(self, directory: str, version: Version = NEWEST) -> None:
         self._newest: dict[str, tuple[int, Fields]] = {}
@@ -164,8 +161,7 @@ def _state(offset: int, fields: Fields) -> TransactionState:
 def holds(state: TransactionState, partition: TopicPartition, producer_id: int, epoch: int) -> bool:
     """Whether the coordinator will write the end marker of an open transaction of a partition.
 
-    An ongoing transaction has the epoch of its batches. One that ends may have a higher one: transactions of
-    version 2 raise it at their end, and so does an abort by timeout or by a new producer.
+    An ongoing one has the epoch of its batches; version 2, a timeout or a new producer raise it at its end.
     """
     if producer_id != state.producer_id or partition not in state.partitions:
         return False

@@ -29,8 +29,7 @@ def collect_findings(reporting: Generator[Finding, None, T], findings: list[Find
 class FindingCollector:
     """Findings about one file: one per code, the first in full, with how many more there are.
 
-    What was reported is taken with each piece of a scan, whichever process reads it; `findings.merged` puts
-    the pieces together.
+    What was reported is taken with each piece of a scan; `findings.merged` puts the pieces together.
     """
 
     def __init__(self, target: Target) -> None:

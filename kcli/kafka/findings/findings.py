@@ -14,9 +14,8 @@ SEVERITIES = ("info", "warning", "error")
 class Finding(NamedTuple):
     """Something worth knowing about a file or directory.
 
-    Paths as reached from the argument, `position` in bytes. `dir` is the directory of the partition, or of
-    the file. `path` is the file; None for a finding about `dir` itself. `more` counts the findings of the
-    same code in the same file that are not listed; None where each is listed.
+    Paths as reached from the argument, `position` in bytes. `dir`: of the partition, or of the file; `path`
+    is None for a finding about `dir`. `more` like it are not listed; None where each is.
     """
 
     code: str
@@ -68,10 +67,7 @@ def nul_index(size: int) -> str:
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings; several of one kind in one file are the first of them, with how many more there are.
-
-    Those of one file come in the order of its bytes, in whatever pieces it was read.
-    """
+    """Return findings in the order of a file's bytes; several of a kind in it are the first, with a count."""
     result: list[Finding] = []
     places: dict[tuple[str, str | None, str | None], int] = {}
     for finding in findings:

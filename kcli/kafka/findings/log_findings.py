@@ -53,10 +53,7 @@ def growth_message(grown: int) -> str:
 def invalid_batch(
     position: int, fields: "np.void", *, valid: bool, out_of_reach: int | None
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield what to say of a batch whose checksum does not match, or of what no checksum covers.
-
-    A magic above 2; an offset that is `out_of_reach` of a segment of that base offset, None if it is not.
-    """
+    """Yield what to say of a wrong checksum, a magic above 2, an offset out of reach of that base offset."""
     if not valid:
         yield "LOG-003", position, checksum_message(fields["base_offset"])
         return
@@ -68,10 +65,7 @@ def invalid_batch(
 
 
 def is_out_of_reach(fields: "Fields", base: int) -> "NDArray[np.bool_]":
-    """Return which batches hold an offset that the indexes of a segment, of a base offset, cannot hold.
-
-    No checksum covers the base offset of a batch. A message of magic 0 or 1 has its last offset there.
-    """
+    """Return which batches hold an offset, covered by no checksum, that a segment's indexes cannot hold."""
     first = fields["base_offset"].astype("i8")
     last = first + fields["last_offset_delta"]
     reached: NDArray[np.bool_] = is_relative(first, base) & is_relative(last, base)

@@ -66,8 +66,7 @@ def verified_batches(
 ) -> Iterator[VerifiedBatch | DamagedRange | Stop]:
     """Yield every batch between two positions, a DamagedRange for each range without one, and last the Stop.
 
-    A batch whose checksum is wrong is yielded; if the chain breaks after it, the search for the next begins
-    inside it.
+    One of a wrong checksum is yielded; if the chain breaks after it, the search for the next begins in it.
     """
     end = file.size if end is None else min(end, file.size)
 
@@ -94,8 +93,7 @@ def verified_windows(
 ) -> Iterator[Window | DamagedRange | Stop]:
     """Yield what `verified_batches` does, the batches by the window; `verify`: whether checksums are.
 
-    With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the chain does
-    not lead there, or breaks before, it does not stop.
+    At a `cut`, where a batch of right checksum begins, it stops and says so, if the chain leads there.
     """
     end = file.size if end is None else min(end, file.size)
 
@@ -128,10 +126,7 @@ def _past_damage(
     walked: Callable[[int, int, int | None], Generator[Met, None, tuple[Stop | None, int | None]]],
     cut: int = 0,
 ) -> Iterator[Met | DamagedRange | Stop]:
-    """Yield what walks between two positions find, one after each damaged range.
-
-    `walked` is given and returns where batches of wrong checksum began; before that, where it stopped.
-    """
+    """Yield what `walked` finds between two positions, given where wrong checksums began, past damage."""
     suspect: int | None = None
     budget = Budget(file.size)
     while True:
@@ -167,8 +162,7 @@ def next_valid_batch(
 ) -> tuple[DamagedRange | None, Stop | None]:
     """Return the damaged range where a walk stopped, or None, and the stop if no batch follows it.
 
-    `suspect` is where batches of wrong checksum began that reach up to the stop: the search begins inside the
-    first.
+    `suspect`: where batches of wrong checksum began that reach up to the stop: the search begins there.
     """
     if stop.reason not in SALVAGE_STOPS and (stop.reason != "short" or suspect is None):
         return None, stop
@@ -185,10 +179,7 @@ def next_valid_batch(
 
 
 def search_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple[Batch | None, bool]:
-    """Return the first whole batch from a position on with a plausible header and a right checksum.
-
-    None if there is none; the flag says that the bound of the search was met first.
-    """
+    """Return the first plausible batch of right checksum from a position on; whether the search gave up."""
     overlap, size = LARGEST_HEADER - 1, SMALLEST_WINDOW
     while position < end - HEADER_UP_TO_MAGIC:
         window = file.read(position, min(size + overlap, end - position))

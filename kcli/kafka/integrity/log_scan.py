@@ -71,10 +71,9 @@ def scan_log(
     largest: int | None = None,
     observe: Observe | None = None,
 ) -> LogScan:
-    """Return what lies in a log; `base` is the base offset of a segment, None for another log.
+    """Return what lies in a log, past damage; `base` is the base offset of a segment, None for another log.
 
-    After damage the walk goes on as `verified_batches` does. `verify`: checksums are looked at. `largest`:
-    batches up to so many bytes are decompressed. `observe` is called with each window, in order.
+    `verify`: checksums are looked at. `largest`: bytes of what is decompressed. `observe` gets each window.
     """
     stop, summary, defects = Stop("end", 0), EMPTY, dict[str, Defects]()
     gaps: list[DamagedRange] = []
@@ -142,10 +141,7 @@ class BrokenMarker(NamedTuple):
 
 
 def end_marker_types(file: DataFile, window: Window) -> tuple[NDArray[np.int8], list[BrokenMarker]]:
-    """Return ABORT or COMMIT for each batch of a window that ends a transaction, else NO_MARKER; and errors.
-
-    Those that look as every broker writes them at once, others decoded.
-    """
+    """Return ABORT or COMMIT for each batch that ends a transaction, else NO_MARKER; and errors of others."""
     fields, broken = window.fields, list[BrokenMarker]()
     types = np.full(len(fields), NO_MARKER, np.int8)
     is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
@@ -249,10 +245,7 @@ def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, De
 
 
 def _is_within_reach(part: Summary, fields: Fields, base: int) -> bool:
-    """Whether offsets that rise from the first to the last show that none is out of reach of a segment.
-
-    A quick look: few logs have others.
-    """
+    """Whether offsets that rise from first to last show quickly that none is out of a segment's reach."""
     first, last = part.base_offset, part.last_offset
     if first is None or last is None or part.backwards.times or not base <= first <= last <= base + MAX_INT:
         return False

@@ -15,10 +15,7 @@ FLUSHED_ABOVE_END = "recovery-point-above-log-end"
 
 
 class Offsets(NamedTuple):
-    """Offsets of one partition as stored, None for what no file has; the log end is that of a started log.
-
-    It is None where it is not known. `clean`: the log dir was stopped cleanly.
-    """
+    """Offsets of a partition as stored, None for unknown; `log_end`: as started, `clean`: the log dir."""
 
     log_start: int | None
     recovery_point: int | None

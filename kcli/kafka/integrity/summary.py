@@ -52,10 +52,7 @@ class Codec(NamedTuple):
 
 
 class Transactions(NamedTuple):
-    """Producers whose transaction is open at the end, by its first offset, and those of whom one was ended.
-
-    Offsets are those of the first transactional batch since the producer's last end marker.
-    """
+    """Open transactions by producer, from their first batch on, and producers of whom one was ended."""
 
     open: Mapping[int, int]
     ended: frozenset[int]
@@ -64,10 +61,9 @@ class Transactions(NamedTuple):
 class Summary(NamedTuple):
     """Batches in a row. Offsets are inclusive, sizes in bytes, times in ms; None where nothing is known.
 
-    `uncounted` are wrappers of magic 0 and 1, which do not tell how many records they hold: `records` lacks
-    these. `min_timestamp` is the smallest that a batch begins with. `gaps`: offsets missing between one batch
-    and the next, `first` the first missing one. `backwards`: batches that begin at or below the last offset
-    of the one before. `producers`, `epochs` and `transactions` are None beyond MOST_IDS.
+    `uncounted` wrappers of magic 0 and 1 do not tell their `records`. `min_timestamp`: the smallest that a
+    batch begins with. `gaps`: missing offsets, `first` the first; `backwards`: batches that begin at or below
+    the last offset before. `producers`, `epochs`, `transactions` are None beyond MOST_IDS.
     """
 
     batches: int = 0
@@ -185,8 +181,7 @@ def summary(
 ) -> Summary:
     """Return the summary of batches in a row; `valid` is None where checksums were not looked at.
 
-    `ends`: which are transaction end markers. `packed` and `unpacked` are bytes of records as stored and
-    decompressed, NOT_OPENED where that is not known, None where it was not asked for.
+    `ends`: markers. `packed`, `unpacked`: bytes of records stored and decompressed, NOT_OPENED, None: none.
     """
     batches = len(fields)
     if not batches:

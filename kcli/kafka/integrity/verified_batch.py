@@ -12,10 +12,7 @@ WINDOW = 1 << 20
 
 
 class VerifiedBatch(NamedTuple):
-    """A batch and whether its checksum matches.
-
-    `raw` is None for one that is too large to be read at once.
-    """
+    """A batch and whether its checksum matches; `raw` is None for one too large to be read at once."""
 
     batch: Batch
     raw: bytes | None

@@ -44,8 +44,7 @@ QUORUM_STATE_FIELDS = frozenset(
 class BrokerStart(NamedTuple):
     """What stops the process, in the broker's order, and why a log dir is `offline`.
 
-    `stops`: before the metadata is read; `log_stops`: in LogManager, once it is. `with_zookeeper`: the broker
-    is one of ZooKeeper.
+    `stops`: before the metadata is read; `log_stops`: in LogManager. `with_zookeeper`: of that kind.
     """
 
     stops: tuple[StartFailure, ...]
@@ -79,10 +78,7 @@ def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerSta
 
 
 def lacks_metadata_log(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
-    """Whether the metadata log dir that server.properties names is of KRaft, and holds no metadata log.
-
-    A node that never ran has just been formatted: no lock file, checkpoint file or partition is there.
-    """
+    """Whether the metadata log dir that server.properties names is of KRaft, was used, and holds no log."""
     log_dir = next((log_dir for log_dir in dirs if log_dir.path == config.metadata_log_dir), None)
     if log_dir is None or log_dir.error is not None or log_dir.has_metadata_log:
         return False
@@ -97,8 +93,7 @@ def _was_used(one: LogDirState) -> bool:
 def is_offline_before_its_logs(one: LogDirState) -> bool:
     """Whether a log dir goes offline by a checkpoint file that is read before its logs.
 
-    They are loaded all the same; one that reads itself then, for its first unstable offset, fails, and that
-    ends the process (`LocalLog.read`, `LogManager.loadLogs`).
+    One that reads itself then, for its first unstable offset, ends the process (`LocalLog.read`).
     """
     error = one.checkpoint_error
     return error is not None and os.path.basename(error.path) in {RECOVERY_POINT, LOG_START}
@@ -138,10 +133,7 @@ def _name_stops(dirs: Sequence[LogDirState], config: BrokerConfig) -> Iterator[S
 def start_at_rest(
     dirs: Sequence[LogDirState], config: BrokerConfig
 ) -> tuple[tuple[LogDirState, ...], BrokerStart]:
-    """Return the log dirs and what they make of a start; where they stop it, they are read again.
-
-    A running broker moves partitions from one to the other while they are read.
-    """
+    """Return log dirs and their start; read again if that stops: a running broker moves partitions then."""
     dirs = tuple(dirs)
     start = broker_start(dirs, config)
     for _ in range(READS_OF_LOG_DIRS):

@@ -38,10 +38,9 @@ class Elected(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What an election depends on besides the partition itself.
+    """What an election depends on besides the partition itself; `metadata_version`: the feature's level.
 
-    `min_isr` is the topic's min.insync.replicas, at most its replication factor; `metadata_version` the level
-    of the feature metadata.version.
+    `min_isr`: the topic's min.insync.replicas, at most its replication factor.
     """
 
     is_acceptable: IsAcceptable
@@ -54,10 +53,7 @@ class Rules(NamedTuple):
 def changed(
     partition: PartitionState, target_isr: Brokers, rules: Rules, unclean_shutdown: Brokers = ()
 ) -> tuple[Change | None, Elected]:
-    """Return what the controller would change for a new ISR, None for nothing, and its election.
-
-    Replicas in `unclean_shutdown` are kept out of the ELR.
-    """
+    """Return what a new ISR changes, None for nothing, and its election; no unclean replica is in the ELR."""
     isr, replicas, removing, adding = _completed(partition, target_isr)
     elr = _target_elr(partition, isr, rules, unclean_shutdown)
     elected = elect(partition._replace(replicas=replicas, isr=isr, elr=elr), partition, rules)
@@ -149,10 +145,7 @@ def _completed(partition: PartitionState, isr: Brokers) -> tuple[Brokers, Broker
 def _target_elr(
     partition: PartitionState, isr: Brokers, rules: Rules, unclean_shutdown: Iterable[int]
 ) -> Brokers:
-    """Return the ELR: replicas that were in sync when the ISR fell below min.insync.replicas.
-
-    In the order of Java's HashSet: an ELR in another order is a change, too, and raises the partition epoch.
-    """
+    """Return the ELR of replicas in sync below the least ISR, in a HashSet's order: another is a change."""
     if not rules.has_elr:
         return partition.elr
     if len(isr) >= rules.min_isr:
@@ -182,8 +175,7 @@ def zookeeper_failure(
 ) -> tuple[PartitionState, Elected]:
     """Return a partition after a broker failed, as a controller of a ZooKeeper cluster makes it.
 
-    First the leaderless partition elects, then the failed replica goes from the ISR of those that still have
-    it: every write adds one to both epochs.
+    First the leaderless partition elects, then the ISR loses the replica: each write adds one to both epochs.
     """
     elected = Elected(partition.leader, is_unclean=False, rule=LEADER_STAYS)
     if partition.leader == broker or not is_live(partition.leader):

@@ -118,10 +118,7 @@ class LogEnd(NamedTuple):
 
 
 class QuorumNode(NamedTuple):
-    """A node whose metadata log is here: who it is, where its log ends, and who votes by its log.
-
-    A voter of `voters` without a directory id is a static one.
-    """
+    """A node whose metadata log is here: who it is, where that ends, who votes (static: no directory)."""
 
     node_id: int | None
     directory_id: str | None
@@ -145,10 +142,7 @@ class Ballot(NamedTuple):
 
 
 def ballot_of(node: QuorumNode, nodes: Collection[QuorumNode], gone: int | None = None) -> Ballot | None:
-    """Return what a node can reckon with among the nodes whose logs are here; None for one that is no voter.
-
-    Of two copies of a node the one that is further counts.
-    """
+    """Return a node's ballot among the logs here, of copies the furthest; None for one that is no voter."""
     if not node.votes_with(node):
         return None
     voting = sorted((one for one in nodes if one.votes_with(node)), key=lambda one: one.end)

@@ -48,9 +48,8 @@ class LogDirId(NamedTuple):
 class Fate(NamedTuple):
     """What becomes of a partition directory that loads, by which rule, and why in words.
 
-    `replaced_by`: the -future directory that takes the place of a current one; the current one beside a
-    -stray directory. `topic_id`: the one that the metadata has for the name, of a log that is stray, or of
-    one that gets it (`LogManager.getOrCreateLog` writes partition.metadata).
+    `replaced_by`: the -future directory that takes a current one's place, or the current one beside a -stray
+    one. `topic_id`: of the name, for a stray log and for one that gets it (`LogManager.getOrCreateLog`).
     """
 
     outcome: FateOutcome
@@ -213,10 +212,7 @@ def _own_fate(
 
 
 def _stray_fate(image: Image, directory: ReplicaDir, node_id: int, ids_by_name: Mapping[str, str]) -> Fate:
-    """Return whether a -stray directory is of a replica of this broker, of a former one, or of none known.
-
-    `LogManager.loadLog` keeps its log apart, whatever the metadata says.
-    """
+    """Return whose replica a -stray directory is of: `LogManager.loadLog` keeps it apart in any case."""
     by_name = ids_by_name.get(directory.name.topic)
     topic_id = directory.topic_id or by_name
     if topic_id in image.topics:

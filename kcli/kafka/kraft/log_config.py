@@ -24,10 +24,7 @@ CLEANER_ENTRY = 24
 
 
 class Synonyms(NamedTuple):
-    """The default of a topic's setting, and the broker's names for it: Kafka takes the first that is set.
-
-    Each with its unit: minutes and hours are whole numbers of them. `least`: the least value of a number.
-    """
+    """The default of a topic's setting, its least value, and the broker's names for it, each with a unit."""
 
     default: str
     broker_names: tuple[tuple[str, int], ...] = ()
@@ -97,8 +94,7 @@ CLEANER_ENABLE = "log.cleaner.enable"
 class LogConfig(NamedTuple):
     """The settings of a log, and of each where it comes from: option, topic, broker, default.
 
-    A policy may be known by what a cleaner left: OF_CHECKPOINT, OF_BATCHES. `of_broker`: the words of the
-    broker, by its own names. `is_known`: whether the metadata knows the topic.
+    A policy may be known by what a cleaner left. `of_broker`: by its names; `is_known`: by the metadata.
     """
 
     topic: str
@@ -190,10 +186,9 @@ def log_config(
     server: Mapping[str, str] | None = None,
     given: Mapping[str, str] | None = None,
 ) -> LogConfig:
-    """Return the settings of a topic's logs on a broker.
+    """Return the settings of a topic's logs on a broker; `given` goes before all others.
 
-    `image`: the cluster's metadata, None where it is not here. `server`: its server.properties; without one,
-    topics may be tiered. `given`: what goes before all of them.
+    `image`: the cluster's metadata, if here; `server`: its server.properties; topics may be tiered without.
     """
     of_broker = {REMOTE_STORAGE: "false" if server else "true", **(server or {})}
     of_topic: Mapping[str, str] = {}

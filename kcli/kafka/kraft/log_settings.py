@@ -34,10 +34,7 @@ NEVER_TIERED = frozenset(
 
 
 class KnownSettings(NamedTuple):
-    """What is known of the topics by the metadata log of each log dir and cluster.
-
-    A log dir and a cluster are there if such a log was read, a topic if that knows it.
-    """
+    """What metadata logs that were read know of topics: by cluster, and by the log dir that has the log."""
 
     topics: Mapping[str | None, Mapping[str, TopicConfig]] = {}
     of_log_dirs: Mapping[str, Mapping[str, TopicConfig]] = {}
@@ -94,10 +91,7 @@ def topic_configs(image: Image) -> dict[str, TopicConfig]:
 
 
 def topic_config(image: Image, name: str) -> TopicConfig | None:
-    """Return the configuration of a topic in a metadata image; None for a topic that is not in it.
-
-    A metadata log that is cut by damage, or was lost, does not know the topics of the records after it.
-    """
+    """Return a topic's configuration in a metadata image; None if it is not in it, as in one that is cut."""
     is_known = any(topic.name == name for topic in image.topics.values())
     return _topic_config(image, name) if is_known else None
 

@@ -53,10 +53,7 @@ NONE_READABLE = "No readable meta.properties files found"
 
 
 class StartFailure(NamedTuple):
-    """A failure: Kafka's exception, why, and the file or directory that it is about.
-
-    `says`: the message of the exception, where its maker knows it.
-    """
+    """A failure: Kafka's exception, its message (`says`) where known, why, and the file or directory."""
 
     exception: str
     message: str
@@ -86,10 +83,7 @@ class QuorumConfig(NamedTuple):
 
 
 class BrokerConfig(NamedTuple):
-    """What server.properties contributes; None where it is not known.
-
-    `properties` are all of it, `path` is that of the file.
-    """
+    """What server.properties, the file `path`, contributes, None for unknown; `properties`: all of it."""
 
     version: Version = NEWEST
     node_id: int | None = None
@@ -168,10 +162,7 @@ def _are_of_one(dirs: Sequence[LogDirState]) -> bool:
 
 
 def release_of(dirs: Sequence[LogDirState]) -> Version:
-    """Return the newest release whose broker can have written these log dirs.
-
-    Those of ZooKeeper have a meta.properties of version 0; or none, and no topic id, as before 0.9.
-    """
+    """Return the newest release that can have written log dirs: of ZooKeeper without version or topic ids."""
     known = [log_dir.meta for log_dir in dirs if log_dir.meta is not None]
     if any(log_dir.has_metadata_log for log_dir in dirs) or any(meta.version for meta in known):
         return NEWEST
@@ -198,8 +189,7 @@ class Ensemble(NamedTuple):
     def duplicates(self) -> Iterator[StartFailure]:
         """Yield each partition that lies in two log dirs; a -delete or -stray directory is no second one.
 
-        Copies of a log dir end the process before that is seen. A broker that runs moves partitions: for a
-        moment one lies in both (`LogManager.replaceCurrentWithFutureLog`).
+        Copies end the process before. A broker that runs moves partitions: for a moment one lies in both.
         """
         if self.has_copies or any(log_dir.locked_by is not None for log_dir in self.live):
             return

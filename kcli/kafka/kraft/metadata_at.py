@@ -32,8 +32,7 @@ def metadata_at(
 ) -> Metadata:
     """Return what a metadata log says up to a record, past damage: its newest snapshot and the log after it.
 
-    With a `watch`, which sees every change, by the oldest snapshot that the log reaches: none where the log
-    begins with offset 0. FileError where nothing of that time is here.
+    A `watch` sees every change since the oldest snapshot that the log reaches, none at offset 0. FileError.
     """
     segments = [(segment.base_offset, segment.path("log")) for segment in partition.segments]
     first = segments[0][0] if segments else None

@@ -15,10 +15,7 @@ COUNTED = frozenset({"partitions", "configs"})
 
 
 class MetadataChange(NamedTuple):
-    """A change that a record makes, of what there was before and after: only what changed.
-
-    `key`: of its kind. `topic`: that it is about; `nodes`: the brokers that it is about.
-    """
+    """A change that a record makes: only what changed, before and after; `key`: of its kind."""
 
     offset: int
     epoch: int

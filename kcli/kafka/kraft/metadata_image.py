@@ -79,8 +79,7 @@ class Misfit(NamedTuple):
 class DeletedTopic(NamedTuple):
     """A topic that was deleted, and the offset of the record that says so.
 
-    `left_in`: ids of log dirs in which a controller goes on to count it. `ReplicationControlManager` forgets
-    those of a partition once for each replica in sync, so not where none was.
+    `left_in`: ids of log dirs where `ReplicationControlManager` still counts it: of partitions with no ISR.
     """
 
     name: str
@@ -102,11 +101,10 @@ class Topic:
 class Image:
     """The state that the records replayed so far make.
 
-    `configs`: by (resource type, name). `offset`, `epoch`: of the last record. `misfits`: the records that
-    did not fit. `controllers`: those that are registered, `acls`, `scram` (user and mechanism) and `tokens`:
-    the fields of their records. `quotas`: by the types and names of an entity. `open_since`: the offset of a
-    transaction's begin that is not ended; its records are not in the image. `watch` is called in place of the
-    application of a record, which it is given.
+    `configs`: by (resource type, name). `offset`, `epoch`: of the last record. `controllers`, `acls`, `scram`
+    (by user and mechanism), `tokens`: the fields of their records; `quotas`: by an entity's types and names.
+    `open_since`: the begin of a transaction that is not ended; its records are not in the image. `watch` is
+    given each record's application, in its place.
     """
 
     brokers: dict[int, Broker] = field(default_factory=dict)
@@ -164,10 +162,7 @@ class Image:
                 yield topic_id, number, partition
 
     def config(self, topic: str, name: str) -> str | None:
-        """Return a topic's setting, or the cluster's default in the metadata; None where both lack it.
-
-        Settings of single controllers, and server.properties, are not known here.
-        """
+        """Return a topic's setting or the cluster's default in the metadata; None where both lack it."""
         for resource in ((TOPIC, topic), (BROKER, "")):
             value = self.configs.get(resource, {}).get(name)
             if value is not None:

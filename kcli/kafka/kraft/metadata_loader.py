@@ -68,10 +68,7 @@ IDLE_LENGTH = HEADER_SIZE - LOG_OVERHEAD + len(NO_OP_ALONE)
 
 
 class Quorum(NamedTuple):
-    """Who leads the quorum, None for none, in which epoch, and who votes.
-
-    Of the last LeaderChange record in the log, or of quorum-state, which each election writes first.
-    """
+    """Who leads the quorum, if anyone, in which epoch, who votes: of the last LeaderChange, quorum-state."""
 
     leader: int | None
     epoch: int
@@ -128,14 +125,12 @@ def _up_to_damage(file: DataFile, start: int, end: int) -> Iterator["Window | Da
 class Metadata:
     """The image that files give, and what could not be read of them.
 
-    `end_offset` is one past the last record of the log; `quorum` is None where nothing names a leader.
-    `voters`: of the last VotersRecord (KIP-853), of a snapshot, too. `record_places`: by type and version the
-    first record of each; `undecodable`: the first one whose bytes are none of its type; `levels`: every level
-    that a record gives a feature, in log order; `kraft_versions`: those of KRaftVersionRecords.
-    `has_passed_over`: whether a newer snapshot could not be read. `log_start_offset`: of the log alone.
-    `lost`: what is gone of the log itself. `until`: the last record that counts, `has_reached` says that a
-    later one is there. `timestamp`: of the last record; `stamps`: epoch and time of those in transactions.
-    `is_whole`: whether nothing is damaged or missing; `has_batch`: whether any batch could be read.
+    `end_offset`: one past the last record of the log; `log_start_offset`: of it alone. `quorum`: None where
+    nothing names a leader; `voters`: of the last VotersRecord (KIP-853). `record_places`: the first record of
+    each type and version; `undecodable`: the first whose bytes are none of its type; `levels`,
+    `kraft_versions`: in log order. `has_passed_over`: a newer snapshot could not be read; `lost`: of the log
+    itself; `has_reached`: a record after `until` is there. `stamps`: epoch and time of records in
+    transactions. `is_whole`: nothing is damaged or missing.
     """
 
     def __init__(self, directory: str) -> None:
@@ -164,8 +159,7 @@ class Metadata:
     ) -> bool:
         """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
 
-        `path` names it in findings. FileError for batches that cannot be read; with a `walk` past damage each
-        is a finding.
+        FileError for unreadable batches; with a `walk` past damage each is a finding, by `path`.
         """
         ends_with_footer = False
         for item in (walk or _up_to_damage)(file, 0, file.size if end is None else end):
@@ -451,10 +445,7 @@ def take_quorum_state(metadata: Metadata, partition: Partition) -> None:
 
 
 def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: int | None = None) -> Metadata:
-    """Return what the newest snapshot up to a record holds that can be read; nothing without one.
-
-    With the offset that a log has `reached` backwards the oldest one from there on; none for 0.
-    """
+    """Return what the newest readable snapshot up to a record holds, or the oldest from `reached` on."""
     passed_over: list[Finding] = []
     files = sorted(snapshots(partition.names, reached or 0).items(), reverse=reached is None)
     for (_, end_offset), file in files if reached != 0 else ():
@@ -547,10 +538,7 @@ def metadata_in(
 
 
 def reads_snapshot(metadata: Metadata, release: tuple[int, int]) -> bool:
-    """Whether the start of a release reads the newest snapshot: before 3.6 not where the log is whole from 0.
-
-    As `KafkaRaftClient.updateListenersProgress`, whose listeners began with offset 0 then.
-    """
+    """Whether a release reads the newest snapshot: before 3.6 none of a log from 0 (`KafkaRaftClient`)."""
     return release >= SNAPSHOT_FIRST or metadata.log_start_offset > 0
 
 

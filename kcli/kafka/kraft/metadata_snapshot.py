@@ -58,10 +58,9 @@ class SnapshotTrouble(NamedTuple):
 
 
 def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
-    """Return what is wrong with the newest snapshot in a directory of the metadata log.
+    """Return what is wrong with the newest snapshot in a directory of the metadata log; None for nothing.
 
-    None for nothing, or without a snapshot. A newest one of which there is no file is passed over by
-    `KafkaRaftLog.latestSnapshot`, and the log is read from offset 0.
+    One without a file is passed over by `KafkaRaftLog.latestSnapshot`, and the log is read from offset 0.
     """
     try:
         files, others = listed(metadata_log)
@@ -92,10 +91,7 @@ def snapshot_trouble(path: str) -> SnapshotTrouble | None:
 
 
 def _log_start(metadata_log: str, newest: tuple[int, int]) -> int:
-    """Return where a start lets the metadata log begin.
-
-    0, too, where it does not load, or where a running broker removed the snapshot since it was listed.
-    """
+    """Return where a start lets the metadata log begin; 0, too, if it does not load or lost the snapshot."""
     partition = metadata_partition(metadata_log)
     with suppress(BrokerError, FileError):
         if newest in snapshots(partition.entries, 0):
@@ -131,10 +127,9 @@ def _trouble(file: DataFile) -> SnapshotTrouble | None:
 
 
 def _batches(file: DataFile) -> Iterator[tuple[int, int]]:
-    """Yield the position and size of each batch as `ByteBufferLogInputStream` finds them in a snapshot.
+    """Yield position and size of each batch as `ByteBufferLogInputStream` finds them in a snapshot.
 
-    BrokerError where it throws: unlike `FileLogInputStream` it looks at the magic, and at a batch that runs
-    past the end.
+    BrokerError where it throws: unlike `FileLogInputStream` it looks at magics, and at a cut batch.
     """
     position = 0
     if 0 < file.size < HEADER_UP_TO_MAGIC:
@@ -198,8 +193,7 @@ CONTROL_NAMES_READ = frozenset(
 def bootstrap_level(log_dir: str) -> int | StartFailure | None:
     """Return the level of metadata.version in a log dir's bootstrap.checkpoint, None without the file.
 
-    Or why `BootstrapDirectory.read` fails. A batch that runs past the end of the file is none, as everywhere;
-    checksums are not looked at.
+    Or why `BootstrapDirectory.read` fails. A batch past the end is none; checksums are not looked at.
     """
     path = os.path.join(log_dir, BOOTSTRAP)
     if not os.path.exists(path):

@@ -31,10 +31,7 @@ OF_A_BROKER = {
 
 
 def metadata_failure(metadata: Metadata, release: Release, *, is_controller: bool) -> StartFailure | None:
-    """Return what ends the start of a release over these records; None where it reads and applies all.
-
-    `is_controller`: whether the node has the controller role: it refuses levels that are not for production.
-    """
+    """Return what ends a release's start over these records, if anything; a controller refuses more."""
     unreadable = sorted(_unreadable(metadata, release))
     levels = sorted(_unknown_levels(metadata, release))
     misfits = sorted(_misfits(metadata, is_controller=is_controller))
@@ -69,8 +66,7 @@ def _unreadable(metadata: Metadata, release: Release) -> Iterator[Ordered]:
 def unreadable_reason(release: Release, record_type: int, version: int) -> str | None:
     """Return why a release cannot read a record of the metadata log; None where it can.
 
-    As `AbstractApiMessageSerde.read`: a version above the highest one is read as if it were known; that fails
-    in an array of structures, and where fields of later versions are left over.
+    `AbstractApiMessageSerde.read` reads a later version as known: arrays of structs and later fields fail.
     """
     if not release.knows_type(record_type):
         return f"Unknown metadata id {record_type}"
@@ -112,11 +108,7 @@ def _kraft_versions(metadata: Metadata, release: Release) -> Iterator[Ordered]:
 
 
 def _misfits(metadata: Metadata, *, is_controller: bool) -> Iterator[Ordered]:
-    """Yield records that do not fit.
-
-    The loader of the image meets some in `ClusterDelta` or `TopicDelta`, and the controller in another thread
-    in `ClusterControlManager` or `ReplicationControlManager`: who is first ends the process.
-    """
+    """Yield records that do not fit; of the image's loader and the controller the first ends the process."""
     for misfit in metadata.image.misfits:
         order, failure = _ordered(RecordPlace(misfit.offset, metadata.directory, 0), RUNTIME, str(misfit))
         exception, says, of_controller = RUNTIME, "", f"Unable to replay {misfit.record}"

@@ -53,9 +53,8 @@ LOAD_FAILED = "load-failed"
 class Inspected(NamedTuple):
     """What the files of a partition say without its batches.
 
-    `epoch_lines` are those of leader-epoch-checkpoint (None: no such file), `epochs` the cache that they
-    give. `log_end`: the log end offset of a cleanly stopped log; None where only its batches show it.
-    `topic_id` is that of partition.metadata, None without one.
+    `epoch_lines`: of leader-epoch-checkpoint (None: no file), `epochs`: their cache. `log_end`: of a clean
+    log, None where only batches show it. `topic_id`: of partition.metadata, if any.
     """
 
     given: Checkpoints
@@ -70,10 +69,9 @@ def start(
 ) -> Generator[Finding, None, LoadedLog]:
     """Yield what the start changes; return the log that a broker would hold after opening this directory.
 
-    All inputs are those of the log dir around it. What `settings` leaves open is asked for where a segment is
-    recovered: the topic's in the metadata log, then the broker's. Without `exact` a log that was not stopped
-    cleanly is read by headers alone. FileError `load-failed` where the broker would not load the log, another
-    where a file cannot be read.
+    By the log dir around it; what `settings` leaves open is asked for where a segment is recovered: the
+    topic's, then the broker's. Without `exact` an unclean log is read by headers alone. FileError,
+    `load-failed` where the broker would not load the log.
     """
     given = checkpoints(partition)
     yield from lone_finding(partition, given)
@@ -81,10 +79,7 @@ def start(
 
 
 def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
-    """Yield how the log was stopped by assumption, where no file of a log dir says it.
-
-    A log dir that was named is one without its files, too: so it has no clean shutdown marker.
-    """
+    """Yield how the log was stopped by assumption, where its log dir, if any, has no file that says it."""
     log_dir = partition.target.log_dir
     is_known = log_dir is not None and (given.clean or has_own_files(log_dir))
     if is_known or partition.topic == CLUSTER_METADATA:
@@ -126,8 +121,7 @@ def start_from(
 ) -> Generator[Finding, None, LoadedLog]:
     """Do as `start`, with other checkpoints than those of the log dir.
 
-    Where the log does not load by headers, checksums decide: recovery may cut it before that place, or fail
-    earlier.
+    Where headers do not load, checksums decide: recovery may cut the log before, or fail earlier.
     """
     try:
         loaded = LogLoader(partition, given, settings, _configured, exact=exact or given.clean).load()
@@ -141,10 +135,7 @@ def start_from(
 
 
 def follow_producers(loaded: LoadedLog) -> None:
-    """Follow the batches of a log that was read by headers to its end, for what they say of producers.
-
-    FileError `load-failed` where a broker could not.
-    """
+    """Follow a log read by headers for what its batches say of producers; FileError `load-failed`."""
     producers, end = loaded.producers, loaded.log_end_offset
     if producers.map_end >= end:
         return
@@ -167,8 +158,7 @@ def inspect(
 ) -> Generator[Finding, None, Inspected]:
     """Yield what a start reports of the files of a directory, and of the tail of a cleanly stopped log.
 
-    Nothing is recovered and no other batch is read: this is for who reads all batches anyway. FileError as of
-    `start`.
+    Nothing is recovered, no other batch is read: for who reads all anyway. FileError as of `start`.
     """
     given = checkpoints(partition)
     try:
@@ -233,10 +223,9 @@ def load(
     settings: Settings = UNKNOWN_SETTINGS,
     exact: bool = True,
 ) -> LoadedLog:
-    """Return the log that the broker would hold after opening this directory.
+    """Return the log that the broker would hold after opening this directory, by checkpointed offsets.
 
-    `recovery_point` and `log_start_offset` are the checkpointed ones. BrokerError where the broker would not
-    load the log; FileError where a file cannot be read.
+    BrokerError where the broker would not load the log; FileError where a file cannot be read.
     """
     given = Checkpoints(clean, recovery_point, log_start_offset, None)
     return LogLoader(partition, given, settings, exact=exact or clean).load()
@@ -270,8 +259,7 @@ def refusal(partition: Partition, error: BrokerError) -> Finding:
 def _stopped(partition: Partition, error: BrokerError) -> str:
     """Return what a failure stops: that of a log in the metadata log dir the process, always.
 
-    `KafkaRaftManager` opens the metadata log, before `LogManager.loadLogs` all others: that catches an
-    IOException, and a KafkaStorageException caused by one.
+    `LogManager.loadLogs` catches IOExceptions of other logs; `KafkaRaftManager` opens that one before.
     """
     if error.exception != KAFKA_STORAGE or (partition.topic, partition.state) == (CLUSTER_METADATA, NORMAL):
         return PROCESS_ENDS

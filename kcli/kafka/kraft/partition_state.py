@@ -8,8 +8,7 @@ Brokers: TypeAlias = tuple[int, ...]
 class PartitionState(NamedTuple):
     """The state of a partition in the metadata: brokers by id, epochs; a leader of -1 is none.
 
-    `elr`: eligible leader replicas; `last_known_elr`: with one entry the last leader before there was none.
-    `directories` are those of `replicas`, by id.
+    `last_known_elr`: with one entry the last leader before there was none. `directories`: of `replicas`.
     """
 
     replicas: Brokers
@@ -31,10 +30,7 @@ class PartitionState(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A PartitionChangeRecord: what a change of a partition sets; None leaves a field as it is.
-
-    `leader`: the leader epoch rises wherever it is set, also to the leader that is.
-    """
+    """A PartitionChangeRecord: what it sets, None for nothing; any `leader` raises the leader epoch."""
 
     isr: Brokers | None = None
     leader: int | None = None

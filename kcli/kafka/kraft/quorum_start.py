@@ -113,10 +113,7 @@ def config_failures(config: BrokerConfig) -> Iterator[StartFailure]:
 def wait_reason(
     node_id: int | None, directory_id: str | None, metadata: Metadata | None, config: QuorumConfig
 ) -> str | None:
-    """Return why a node is never ready; None where nothing here says so.
-
-    `directory_id` is that of its metadata log dir. Whether other voters answer is not known here.
-    """
+    """Return why a node, of a metadata log dir's `directory_id`, is never ready, as far as is known here."""
     recorded = () if metadata is None else recorded_voters(metadata)
     if node_id is None or not is_controller(node_id, metadata, config):
         voters = config.static_voters

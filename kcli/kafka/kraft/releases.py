@@ -13,10 +13,9 @@ NO_LEVELS = range(0)
 
 
 class Release(NamedTuple):
-    """What a release knows.
+    """What a release knows: named `levels` of metadata.version, the highest that it may run with.
 
-    `levels` are those of metadata.version that it has a name for, `production_level` the highest that it may
-    run with. `features`: the highest production level of every other feature.
+    `features`: the highest production level of every other feature.
     """
 
     version: tuple[int, int]

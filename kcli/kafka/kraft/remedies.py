@@ -201,10 +201,7 @@ def server_log(failure: StartFailure) -> str:
 
 
 def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
-    """Return what to do about the file that a failure is about; None where that depends on more.
-
-    `log_dirs`: those of the broker, which say what a file that is lost held.
-    """
+    """Return what to do about a failure's file, where known; `log_dirs` say what a lost file held."""
     directory, name = os.path.split(failure.path)
     for pattern, todo in BY_MESSAGE:
         if match := pattern.search(failure.message):

@@ -67,8 +67,7 @@ def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Fi
 class LogStart(NamedTuple):
     """What the start of a log comes to for its broker; `directory` as shown.
 
-    `failure`: why it does not load. `first_unstable_offset`: once it is loaded, None without a transaction
-    that is open, or completed in what the start replays.
+    `failure`: why it does not load. `first_unstable_offset`: once loaded, None without an open transaction.
     """
 
     directory: str
@@ -78,10 +77,7 @@ class LogStart(NamedTuple):
 
 
 def of_plan(plan: StartPlan, logs: Iterable[LogStart]) -> list[LogStart]:
-    """Return the starts of the logs in the log dirs of a node, in their order; a controller has one log.
-
-    However they were read: what comes first is named as the cause.
-    """
+    """Return a node's log starts in their order, however they were read: what comes first is the cause."""
     dirs, is_broker = [one.path for one in plan.log_dirs], not plan.config.has_no_broker
     mine = [
         log
@@ -105,10 +101,7 @@ LOG_DIR_OFFLINE = "its log dir goes offline"
 def why_not_started(
     plan: StartPlan, one: LogStart, offline: Container[str | None], outcome: str
 ) -> str | None:
-    """Return why a start does not come to a log, whose `outcome` is else by itself and the metadata.
-
-    None where it does. `offline`: the log dirs that are, by then. What becomes -stray does before that.
-    """
+    """Return why a start does not come to a log, given `offline` log dirs and its own `outcome`, or None."""
     name = parse_partition_dir(os.path.basename(one.directory))
     is_metadata_log = name is not None and name.topic == CLUSTER_METADATA
     if plan.config.has_no_broker and not is_metadata_log:
@@ -136,8 +129,7 @@ def offline_log_dirs(plan: StartPlan, logs: Sequence[LogStart]) -> dict[str, Sta
 def endless_wait(plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartFailure | None:
     """Return why a node that does not end is never ready; `offline` as of `offline_log_dirs`.
 
-    The controller fails at each heartbeat that names an offline log dir in which it counts a topic that is
-    gone (`ReplicationControlManager.handleDirectoriesOffline`).
+    A heartbeat fails that names an offline log dir in which a topic that is gone is still counted.
     """
     removed = [] if plan.metadata is None else plan.metadata.image.removed
     for one in plan.log_dirs if plan.wait is None else ():
@@ -187,10 +179,7 @@ def process_ends(
 
 
 def _uses_offline(plan: StartPlan, log_dir: LogDirState, logs: Iterable[LogStart]) -> Iterator[str]:
-    """Yield what a start does in a log dir once that is offline, in the order in which logs are loaded.
-
-    It reads the first unstable offset of a log, or renames it to -stray.
-    """
+    """Yield what a start does in a log dir once offline: read a first unstable offset, rename to -stray."""
     known = {os.path.basename(log.directory): log for log in logs if log.log_dir == log_dir.path}
     fates = {} if plan.fates is None else plan.fates.by_path
     is_offline = is_offline_before_its_logs(log_dir)
@@ -253,10 +242,7 @@ WITHOUT_TOPIC_ID = {
 
 
 class ReplicaFates(NamedTuple):
-    """What starts of a release make of the directories of brokers: every command asks here about one.
-
-    `by_path` has those that are not USUAL, `decided` the log dirs whose metadata says so of all in them.
-    """
+    """What starts of a release make of brokers' directories; `by_path`: not USUAL, `decided`: log dirs."""
 
     by_path: Mapping[str, Fate] = {}
     decided: frozenset[str] = frozenset()
@@ -268,10 +254,9 @@ class ReplicaFates(NamedTuple):
         return self.by_path.get(target.path, UNKNOWN_STRAY if is_stray else USUAL)
 
     def findings(self, target: Target, *, has_topic_id: bool, has_records: bool) -> Iterator[Finding]:
-        """Yield what the metadata makes of a directory that is no usual replica.
+        """Yield what the metadata makes of a directory that is no usual replica, or has no topic id.
 
-        Of one without a topic id, too, whose metadata is not here. A broker makes a directory first, and
-        writes the file before the first record.
+        A broker makes a directory first, and writes partition.metadata before the first record.
         """
         fate, name = self.of(target), target.name
         if fate.rule == LEFT_STRAY and has_records:
@@ -333,10 +318,7 @@ def _fates_at_rest(log_dirs: tuple[str, ...], _versions: object) -> ReplicaFates
 
 
 def empty_findings(plan: StartPlan) -> Iterator[Finding]:
-    """Yield per log dir which replicas begin empty there; those of a log dir that is not here first.
-
-    Without a server.properties a log dir that is not given may be whole.
-    """
+    """Yield per log dir which replicas begin empty; those of one that is not here, or not given, first."""
     empty = () if plan.fates is None else plan.fates.empty
     places: dict[tuple[str, bool], list[EmptyReplica]] = {}
     for replica in empty:

@@ -77,13 +77,12 @@ FIRST_BOOTSTRAP_LEVEL = 4
 class StartPlan(NamedTuple):
     """What the start of one broker comes to.
 
-    `stops`: what ends the process, in the broker's order, the first counts; `wait`: why it is never ready,
-    where nothing ends it. `metadata_path`: the metadata log that decides, None where none is here; `fates` is
-    None then, for a broker that runs, and where the process does not come to load its logs.
-    `metadata_log_failure`: why that log itself does not load, which its own row says, too. `lost_metadata`:
-    that the log loads without records that it had, where that decides; its exception is what server.log says.
-    `copy_of`: in words of which other log dirs they are a copy. `strays`: what the metadata makes of -stray
-    directories, also of a broker that runs. `blocked`: why a log dir goes offline as a log is made in it.
+    `stops`: what ends the process, in the broker's order; `wait`: why it is never ready else.
+    `metadata_path`: the metadata log that decides, if here; `fates` is None without it, for a broker that
+    runs, and where no log is loaded. `metadata_log_failure`: why that log does not load. `lost_metadata`:
+    that it loads without records that decide; its exception is what server.log says. `copy_of`: of which log
+    dirs, in words. `strays`: what the metadata makes of -stray directories; `blocked`: why a log dir goes
+    offline as a log is made in it.
     """
 
     log_dirs: tuple[LogDirState, ...]
@@ -145,10 +144,7 @@ def start_plans(
 
 
 def _of_quorum(plan: StartPlan, plans: Iterable[StartPlan]) -> StartPlan:
-    """Return a plan with the metadata log that it lacks, where other nodes here know it as a voter.
-
-    Of a voter that is a broker, too, a log dir that was not given may have the metadata log.
-    """
+    """Return a plan with the metadata log that it lacks, where others know its node as a voter with it."""
     meta = next((one.meta for one in plan.log_dirs if one.meta is not None and one.meta.version), None)
     if meta is None or plan.metadata_path is not None or plan.lost_metadata is not None or plan.stops:
         return plan
@@ -200,8 +196,7 @@ def _identities(plan: StartPlan) -> set[tuple[str | None, int | None, str]]:
 def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[LogDirState]]:
     """Return log dirs by broker, in the order given.
 
-    Beside `by_broker`, a log dir whose broker has no metadata log here belongs to the one that it lies next
-    to: its meta.properties is what does not fit then. Brokers of ZooKeeper have none.
+    Beside `by_broker`, one whose broker has no metadata log belongs to the one next to it, but of ZooKeeper.
     """
     groups = [list(dirs) for dirs in by_broker([state.path for state in states])]
     for group in [*groups]:
@@ -284,10 +279,7 @@ def start_plan(
 
 
 def _without_unread(start: BrokerStart, fates_of: Callable[[BrokerStart], Fates | None]) -> BrokerStart:
-    """Return the same without log dirs offline by high watermarks that no replica in them asks for.
-
-    `Partition.createLog` reads them: a stray log has none.
-    """
+    """Return the same without log dirs offline by high watermarks that no replica, only strays, asks for."""
     for log_dir, reason in start.offline.items():
         if os.path.basename(reason.path) == HIGH_WATERMARK:
             others = {path: other for path, other in start.offline.items() if path != log_dir}
@@ -340,10 +332,7 @@ def _blocked(plan: StartPlan) -> dict[str, StartFailure]:
 
 
 def _without_lost_metadata(plan: StartPlan) -> StartPlan:
-    """Return a plan with what its metadata log has lost; another node may have it, and decides then.
-
-    Where nothing names the voters, what is here decides.
-    """
+    """Return a plan with what its metadata log has lost; another node's decides, unless none is a voter."""
     if plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):
         return _without_metadata_log(
             plan, str(plan.config.metadata_log_dir), plan.config.quorum.static_voters
@@ -443,10 +432,7 @@ def _bootstrap_stops(
 def _image_of_new_log(
     dirs: Sequence[LogDirState], config: BrokerConfig, node_id: int | None, answer: object
 ) -> Image | None:
-    """Return the empty image that a node begins with that has no metadata log and is its whole quorum.
-
-    Without one a broker of ZooKeeper has not migrated: no quorum has its topics.
-    """
+    """Return the empty image that a node begins with that is its whole quorum, or of ZooKeeper, or None."""
     if answer is not None or node_id is None:
         return None
     if _is_of_zookeeper(dirs, config):
@@ -474,10 +460,7 @@ def _fates(
 def _replica_dirs(
     dirs: Sequence[LogDirState], start: BrokerStart, image: Image, version: Version
 ) -> Iterator[ReplicaDir]:
-    """Yield the directories of replicas; one whose topic id cannot be read is that of its name.
-
-    The start of its log says what becomes of it, and nothing is begun in its place.
-    """
+    """Yield the directories of replicas; one whose topic id cannot be read by its name, as its start says."""
     by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
     for one in dirs:
         is_loaded = start.loads(one.path) if version >= DIRECTORY_IDS else one.path not in start.offline
@@ -504,10 +487,7 @@ def plans_at_rest(
     version: Version | None = None,
     are_named: bool = False,
 ) -> list[StartPlan]:
-    """Return the plans of the brokers whose log dirs these are, of the newest release that each can be of.
-
-    With `version` they are of that release. Folders of copies alone have none.
-    """
+    """Return the plans of brokers, of `version` or the newest that each can be of; none of copies alone."""
     if config.metadata_log_dir is None and not brokers_of(log_dirs):
         return []
     config = config if version is None else config._replace(version=version)

@@ -47,9 +47,8 @@ UserPartition: TypeAlias = tuple[str, str, int]
 class CachedSegment:
     """A remote segment: what its first event says, with state, broker and custom metadata of the last.
 
-    `begun` is the first event. `times` of the first event of each state in ms, None where none came.
-    `metadata_offset` is of the last event, None for an entry of a remote_log_snapshot. `epochs`: leader
-    epoch -> first offset, by rising epoch; `entries` the same as pairs.
+    `times`: of the first event of each state in ms, if any. `metadata_offset`: of the last event, None in a
+    snapshot. `entries`: (leader epoch, first offset), rising.
     """
 
     begun: RemoteLogSegmentMetadata
@@ -124,10 +123,7 @@ class _EpochState:
 
 
 class RemoteCache:
-    """RemoteLogMetadataCache of one user partition, initialized.
-
-    `deleted`: those that reached DELETE_SEGMENT_FINISHED, which a broker forgets; empty unless they are kept.
-    """
+    """RemoteLogMetadataCache of one user partition; `deleted`: segments that a broker forgets, if kept."""
 
     def __init__(self, *, keeps_deleted: bool = False) -> None:
         self.segments: dict[str, CachedSegment] = {}
@@ -149,10 +145,7 @@ class RemoteCache:
         return self.add(event, metadata_offset)
 
     def load(self, entry: RemoteLogSegmentMetadataSnapshot, of: UserPartition) -> None:
-        """Take an entry of a remote_log_snapshot, as `RemoteLogMetadataCache.loadRemoteLogSegmentMetadata`.
-
-        A segment of several leader epochs comes several times.
-        """
+        """Take an entry of a remote_log_snapshot, once per leader epoch (`loadRemoteLogSegmentMetadata`)."""
         topic_id, topic, partition = of
         values = entry._asdict() | {"topic": topic, "topic_id": topic_id, "partition": partition}
         begun = RemoteLogSegmentMetadata(**values)
@@ -219,20 +212,14 @@ class RemoteCache:
         return segment if segment is not None and offset <= segment.end_of_epoch(epoch) else None
 
     def next_with_txn_index(self, epoch: int, offset: int) -> CachedSegment | None:
-        """Return the first segment from an offset of a leader epoch on that has a transaction index.
-
-        `nextSegmentWithTxnIndex` of KIP-1058: it ends where the epoch's segments do not follow each other.
-        """
+        """Return an epoch's first segment with a transaction index (`nextSegmentWithTxnIndex`, KIP-1058)."""
         segment, before = self.find(epoch, offset), None
         while segment is not None and segment is not before and segment.begun.txn_index_empty:
             before, segment = segment, self.find(epoch, segment.begun.end_offset + 1)
         return None if segment is before else segment
 
     def listed(self, epoch: int) -> list[CachedSegment]:
-        """Return the segments of a leader epoch in the cache's order (`listRemoteLogSegments`).
-
-        Those that are copied or deleted now, and superseded ones, are among them.
-        """
+        """Return an epoch's segments in the cache's order (`listRemoteLogSegments`), superseded ones too."""
         state = self._epochs.get(epoch)
         if state is None:
             return []

@@ -32,10 +32,7 @@ class OffsetRange:
     next: int = 0
 
     def accept(self, offset: int) -> bool:
-        """Return whether an event counts, and take its offset then: it counts only if its offset rises.
-
-        `CompletedFetch` goes on from the offset after the last one, so a broker skips the others.
-        """
+        """Take an event's offset; return whether it rises: `CompletedFetch` skips the others, so a broker."""
         if offset < self.next:
             return False
         if self.first is None:
@@ -53,10 +50,9 @@ class OffsetRange:
 class EventCoverage:
     """The offsets that are here, as ranges (first, last) by rising offset.
 
-    `start`: where the log begins by its first file, or by its log start. `end`: it was as long as that at
-    least, by its checkpoints. `trouble`: why more may be missing than `ranges` shows, None for no reason.
-    `log_end`: returns where a start lets the log end, None where no broker reads it. `cut`: the offset from
-    which a start cuts the log, and its byte in the file that is read; None where it does not.
+    `start`: of the log by its first file or log start; `end`: it was as long by its checkpoints. `trouble`:
+    why more may be missing. `log_end`: where a start lets it end, None where no broker reads it. `cut`: the
+    offset from which a start cuts it, and its byte.
     """
 
     start: int = 0
@@ -74,10 +70,7 @@ class EventCoverage:
             self.ranges.append((first, last))
 
     def add_findings(self, findings: Iterable[Finding]) -> None:
-        """Take the findings about a file: after damage, and in it, events are missing.
-
-        Past a batch that the file has in part there is no event in it.
-        """
+        """Take a file's findings: in damage and after it events are missing, in a cut batch there is none."""
         for finding in findings:
             is_damage = finding.code.startswith("LOG-") and finding.severity != "info"
             if finding.code == TORN_TAIL:

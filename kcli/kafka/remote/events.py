@@ -118,10 +118,7 @@ class _Copy:
 
 
 class EventLog:
-    """The events of one metadata partition by its copies, rising, each once. Iterate, then ask for the rest.
-
-    `consumed`: the first and the last offset of these events.
-    """
+    """The events of one metadata partition by its copies, rising, each once; `consumed`: first and last."""
 
     def __init__(self, files: Iterable[Target], query: EventQuery = EVERY_EVENT) -> None:
         directories: dict[str, list[Target]] = {}
@@ -191,10 +188,7 @@ class EventReader:
     def read(
         self, offset: int, value: bytes | None, position: int | None = None
     ) -> tuple[RemoteLogMetadata | None, str | None]:
-        """Return what a value says, None where it cannot be decoded, and why a broker cannot use it.
-
-        The value is of the record at `offset`, in a batch at `position`, if it is of a file.
-        """
+        """Return what a record's value says, None if it cannot be decoded, and why a broker cannot use it."""
         if value is None:
             self._findings.add("RLMM-002", position, f"offset {offset}: null value; {CONSUMERS_STOP}")
             return None, "null value"
@@ -218,8 +212,7 @@ def file_events(
 ) -> Iterator[Event]:
     """Yield the events of a segment that a broker can use, in order; what else there is are findings.
 
-    `coverage` takes the offsets of all that is read, `consumed` those that count. Nothing follows where a
-    start cuts the log.
+    `coverage` takes all offsets, `consumed` those that count. Nothing follows where a start cuts the log.
     """
     from kcli.logdir.bulk import BulkWalk
 
@@ -243,10 +236,7 @@ def file_events(
 def _values(
     file: DataFile, window: "Window", findings: FindingCollector, coverage: EventCoverage
 ) -> Iterator[tuple[int, bytes | None, int]]:
-    """Yield offset and value of each record that a broker reads, and its batch's position.
-
-    Those of a window without damage and markers come many at once.
-    """
+    """Yield offset, value and batch position of each record that a broker reads, of good windows at once."""
     from formats.record_columns import FallbackBatch, RecordColumns, record_columns
 
     places, fields = window.positions, window.fields
@@ -283,10 +273,7 @@ def records_of(
     *,
     damaged: bool = True,
 ) -> Iterator[Record | LegacyRecord]:
-    """Yield the records of a batch, those of a wrong checksum if `damaged`.
-
-    One that is not read, or not to its end, leaves a finding; a wrong CRC does.
-    """
+    """Yield the records of a batch, those of a wrong checksum if `damaged`; what is not read is a finding."""
     position, header = batch
     at = f"offset {header.base_offset}"
     legacy = is_legacy(header.magic)
@@ -337,10 +324,7 @@ def _messages(
 
 
 def log_end(target: Target) -> int | None:
-    """Return where a start lets the log of a segment end; None where it does not load.
-
-    A file that is no segment of its directory is in a log without an end.
-    """
+    """Return where a start lets a segment's log end, nowhere if it is none; None where it does not load."""
     partition = Partition(partition_of(target))
     if all(f"{segment.stem}.log" != os.path.basename(target.path) for segment in partition.segments):
         return sys.maxsize
@@ -350,10 +334,7 @@ def log_end(target: Target) -> int | None:
 
 
 def report_stop(offset: int, position: int, findings: FindingCollector, coverage: EventCoverage) -> None:
-    """Report that brokers cannot read a batch, unless a start cuts the log before it.
-
-    Their consumer checks what it fetches (`CompletedFetch`); the broker does not before it answers.
-    """
+    """Report that consumers, who check batches (`CompletedFetch`), stop, unless a start cuts before it."""
     if coverage.stop_at(offset, position):
         findings.add("RLMM-035", position, f"offset {offset}: {CONSUMERS_STOP}")
 
@@ -361,10 +342,7 @@ def report_stop(offset: int, position: int, findings: FindingCollector, coverage
 def report_end(
     file: DataFile, stop: Stop | None, findings: FindingCollector, coverage: EventCoverage
 ) -> None:
-    """Report how the walk over a file's batches ended, unless it is at the end of the file.
-
-    `coverage` has what was read before. A fetch goes on in the next segment after a batch that is not whole.
-    """
+    """Report how the walk over a file's batches ended, but at its end; after a torn one the next is read."""
     assert stop is not None, "a walk that has ended says where"
     grown = file.grown(is_torn=stop.reason in TORN)
     if grown > 0:

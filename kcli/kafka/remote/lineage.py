@@ -26,20 +26,16 @@ NOTHING_REMOTE = HighestRemote(-1, -1)
 
 
 def with_records(epochs: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return epochs with their first offsets, ascending, without those in which nothing was written.
-
-    Such an epoch begins where the next one does.
-    """
+    """Return epochs with their first offsets, ascending, but those that begin where the next one does."""
     ascending = sorted(dict(epochs).items())
     empty = {epoch for (epoch, offset), (_, next_offset) in pairwise(ascending) if offset == next_offset}
     return {epoch: offset for epoch, offset in ascending if epoch not in empty}
 
 
 def outside_lineage(segment: CachedSegment, log_end_offset: int, leader: dict[int, int]) -> str | None:
-    """Return why a segment is not within a leader's epochs, None if it is.
+    """Return why a segment is not within a leader's epochs (as of `with_records`), None if it is.
 
-    `leader`: epochs as `with_records` returns them. Epochs of the segment below the leader's first one do not
-    count: the leader's log starts later.
+    Epochs of the segment below the leader's first one do not count: the leader's log starts later.
     """
     own, end_offset = with_records(segment.epochs.items()), segment.metadata.end_offset
     if not leader or not own:
@@ -106,10 +102,7 @@ def serving(cache: RemoteCache, epochs: EpochCache, offset: int) -> Served:
 
 
 def first_remote_offset(cache: RemoteCache, epochs: EpochCache) -> int | None:
-    """Return where a leader's log begins in remote storage, as `findLogStartOffset`; None for nowhere.
-
-    The start of the first segment of its earliest epoch that has any, whatever the segment's state.
-    """
+    """Return where a leader's log begins in remote storage, of any state, as `findLogStartOffset`."""
     for entry in epochs:
         listed = cache.listed(entry.epoch)
         if listed:
@@ -121,10 +114,7 @@ def first_remote_offset(cache: RemoteCache, epochs: EpochCache) -> int | None:
 
 
 def contradicting_starts(cache: RemoteCache) -> Iterator[str]:
-    """Yield leader epochs that begin at one offset in a segment and elsewhere in another.
-
-    An epoch that begins inside a segment, after its first offset, begins there for certain.
-    """
+    """Yield epochs that begin in one segment elsewhere than in another; for certain where inside of it."""
     for epoch in cache.epochs:
         begins: tuple[int, CachedSegment] | None = None
         for start, _, segment in cache.serving(epoch):
@@ -138,10 +128,7 @@ def contradicting_starts(cache: RemoteCache) -> Iterator[str]:
 
 
 def written_again(cache: RemoteCache) -> Iterator[tuple[CachedSegment, str]]:
-    """Yield segments with offsets that a later leader epoch has too: an unclean election cut them.
-
-    Where a later epoch began at an offset, no record of an earlier one is at or past it.
-    """
+    """Yield segments with offsets that a later epoch, begun at or below them, has: an election cut them."""
     later: tuple[int, int] | None = None
     for epoch in reversed(cache.epochs):
         own = list(cache.serving(epoch))
@@ -192,12 +179,10 @@ class TieredRange(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """A partition as its leader holds it.
+    """A partition as its leader holds it; `remote` is empty where no event is about it.
 
-    `remote` is empty where no event is about it. `log_start_offset` is the one that the leader works with:
-    not below the first remote segment. `epochs` are those of a broker that runs: one that begins at the log
-    end, without a record so far, is among them. `is_tiered`: there are remote segments, or the log begins
-    below the disk.
+    `log_start_offset`: not below the first remote segment. `epochs`: as of a broker that runs, also one that
+    begins at the log end. `is_tiered`: there are remote segments, or the log begins below the disk.
     """
 
     partition: Partition
@@ -239,8 +224,7 @@ class Leader(NamedTuple):
     def lacking(self) -> Iterator[tuple[int, int]]:
         """Yield offsets (first, end exclusive) that no tier has, and that retention did not remove.
 
-        A leader moves its log start offset, then deletes remote segments, and writes the offset to the
-        checkpoint up to a minute later: what the log begins with and is being deleted is below its log start.
+        What is being deleted at the beginning is below the log start, checkpointed up to a minute later.
         """
         ranges = dropwhile(self._is_being_deleted, self.tiered_ranges())
         for tiers, group in groupby(ranges, key=attrgetter("tiers")):

@@ -38,10 +38,7 @@ def partition_of_key(key: bytes, partitions: int) -> Placed:
 
 
 def partition_of_text(text: str, partitions: int) -> Placed:
-    """Return where coordinators keep what they know of a group or transactional id: by `String.hashCode`.
-
-    `Utils.abs` makes 0 of the smallest int.
-    """
+    """Return where coordinators keep a group or transactional id, by `String.hashCode` and `Utils.abs`."""
     hashed = hash_code(text)
     return Placed(hashed, 0 if hashed == -(1 << 31) else abs(hashed) % partitions)
 
@@ -49,8 +46,7 @@ def partition_of_text(text: str, partitions: int) -> Placed:
 def events_topic_size(places: Iterable[tuple[tuple[str, str, int], int]]) -> int | None:
     """Return how many partitions __remote_log_metadata has, by where the events of user partitions are.
 
-    `places`: (topic id, topic, partition) and metadata partition. The usual number where that fits, else the
-    smallest that does; None where none does.
+    `places`: (topic id, topic, partition), metadata partition. The usual number, else the smallest that fits.
     """
     hashes = [(partition_of_events(key[0], key[2]).hash & _POSITIVE, at) for key, at in places]
     sizes = (DEFAULT_PARTITIONS, *range(1, MOST_PARTITIONS))
@@ -58,10 +54,7 @@ def events_topic_size(places: Iterable[tuple[tuple[str, str, int], int]]) -> int
 
 
 def partition_of_events(topic_id: str, partition: int, partitions: int = DEFAULT_PARTITIONS) -> Placed:
-    """Return where all events of a user partition are in __remote_log_metadata.
-
-    `topic_id` as Kafka prints it (22 characters of URL-safe base64); CorruptError if it is no uuid.
-    """
+    """Return where all events of a user partition are in __remote_log_metadata; CorruptError for no uuid."""
     most, least = struct.unpack(">QQ", uuid_bytes(topic_id, "topic id"))
     hashed = 1
     for part in (_java_long_hash(least), _java_long_hash(most), partition):

@@ -88,9 +88,8 @@ class _RetentionHandler:
 def expire_remote(leader: Leader, limits: tuple[int, int], now_ms: int) -> tuple[list[Verdict], int | None]:
     """Return what `cleanupExpiredRemoteLogSegments` does by limits in ms and bytes; the log start afterwards.
 
-    The verdicts are in the order of the broker; None where the log start stays. Metadata does not say whether
-    a copy still runs: one that began and did not finish is taken as abandoned, not as one that stops the
-    clean-up.
+    Verdicts in the broker's order; None where the log start stays. A copy that did not finish is taken as
+    abandoned.
     """
     handler = _RetentionHandler(leader, limits[0], now_ms, _surplus(leader, limits[1]))
     verdicts: dict[str, Verdict] = {}

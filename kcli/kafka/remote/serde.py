@@ -25,10 +25,7 @@ NOT_ALL_READ = CONSUMER_STOPS | {"RLMM-032", "RLMM-036", "RLMM-037"}
 
 
 def unreadable(record: RemoteLogMetadata) -> str | None:
-    """Return why Kafka's serde refuses to make an object of a value that decodes, or None if it makes one.
-
-    The old layout is not asked about here: which release reads it is `record.layout`.
-    """
+    """Return why Kafka's serde makes no object of a value that decodes, layout aside; None if it does."""
     if record.state not in STATES[type(record)]:
         return f"state {record.state} is unknown"
     if isinstance(record, (RemoteLogSegmentMetadataUpdate, RemotePartitionDeleteMetadata)):

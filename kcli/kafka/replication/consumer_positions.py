@@ -23,9 +23,8 @@ METADATA, CACHE = "metadata", "cache"
 class Leadership(NamedTuple):
     """What a broker knows of the partition's leader.
 
-    `epoch` is None where nothing says it; `source`: `metadata`, or `cache` where it is the newest of the
-    leader epoch cache, and the partition's own may be newer. `is_known`: the cluster has the partition;
-    `is_replica`, `is_leader`: the broker's part in it.
+    `epoch`: None where nothing says it; `source`: `metadata`, or `cache`, where the partition's own may be
+    newer. `is_known`: to the cluster; `is_replica`, `is_leader`: the broker's part.
     """
 
     epoch: int | None
@@ -36,10 +35,7 @@ class Leadership(NamedTuple):
 
 
 def request_error(current: int, leadership: Leadership) -> str | None:
-    """Return the error to a request that names the `current` leader epoch, -1 for none; None for no error.
-
-    The epochs are compared before the broker looks whether it leads at all.
-    """
+    """Return the error to a request of a `current` epoch, -1: none; epochs are compared before leadership."""
     if not leadership.is_known:
         return NO_PARTITION
     if not leadership.is_replica:
@@ -78,12 +74,11 @@ class Bounds(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """What becomes of a position.
+    """What becomes of a position, or the `exception` that is thrown.
 
-    `outcome`: `valid`; `truncated`, where the answer names an offset to go back to; `undefined`, where it
-    names none; `unchecked`, where the position has no epoch to ask for; `retry` after an error;
-    `out-of-range`, where the fetch that follows is answered with that. `error`: the one it retries after.
-    `next_offset`, `next_epoch`: the position then; None where it is not known, or `exception` is thrown.
+    `outcome`: `valid`; `truncated` to an offset that the answer names, `undefined` without one; `unchecked`
+    for a position without epoch; `retry` after `error`; `out-of-range` by the fetch that follows.
+    `next_offset`, `next_epoch`: the position then, if known.
     """
 
     outcome: str
@@ -98,8 +93,7 @@ def validate(
 ) -> Validation:
     """Return what a consumer with a reset policy concludes from an answer of OffsetForLeaderEpoch.
 
-    The epoch of the answer is not compared with the one asked for: its end decides. With a policy, whichever,
-    a consumer goes back to the end that it was given; without an end the policy says where to.
+    The answer's end decides, not its epoch: with a policy a consumer goes back to it, without an end by it.
     """
     offset, epoch = position
     if epoch == UNDEFINED_EPOCH:
@@ -127,8 +121,7 @@ def conclude(
 ) -> Validation:
     """Return what becomes of a position, by the answer (error, end) that a broker gives and the first fetch.
 
-    With a later epoch than the partition's, where that is known, a consumer takes no metadata any more
-    (`Metadata.updateLatestMetadata`): it knows no leader, or gets UNKNOWN_LEADER_EPOCH, and waits for ever.
+    With a later epoch than the partition's (`updateLatestMetadata`) a consumer waits for ever for its leader.
     """
     error, end = answer
     if error is None and leader_epoch is not None and position.epoch > leader_epoch:
@@ -137,10 +130,7 @@ def conclude(
 
 
 def after_fetch(validation: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:
-    """Return what becomes of a position with the first fetch from it: below the log or past it, it is reset.
-
-    The truth is `FetchCollector.handleInitializeErrors`, and `UnifiedLog.read` of the leader.
-    """
+    """Return a position after the first fetch: out of the log it is reset (`handleInitializeErrors`)."""
     if validation.outcome not in {VALID, UNCHECKED} or validation.next_offset is None:
         return validation
     if (bounds.earliest or 0) <= validation.next_offset <= log_end_offset:

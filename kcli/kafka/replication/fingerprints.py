@@ -146,10 +146,7 @@ def _pieces(log: ReplicaLog, size: int, *, has_epoch: bool) -> Iterator[Buffer]:
 
 
 def compare_fingerprints(here: LogFingerprint, there: LogFingerprint) -> Iterator[ReplicaRange]:
-    """Yield the ranges of two logs in order, one by one; their widths must be the same.
-
-    A range in which one log ends, and of which both have batches, is `unknown` for the reason `partial`.
-    """
+    """Yield the ranges of two logs of one width in order; `unknown`, `partial` where one ends in it."""
     mine, theirs = ({part.first_offset // log.width: part for part in log.ranges} for log in (here, there))
     for number in sorted(mine.keys() | theirs.keys()):
         first, second = mine.get(number), theirs.get(number)

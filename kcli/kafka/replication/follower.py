@@ -54,10 +54,7 @@ REMOTE_OFFSET = "remote-offset"
 
 
 class ReplicaEpochs(NamedTuple):
-    """What counts of a replica's log; `high_watermark` is 0 where it is not known.
-
-    `first_local_offset` is above the log start only in a tiered log: what lies between is in remote storage.
-    """
+    """What counts of a replica's log, 0 for unknown; `first_local_offset`: above the log start if tiered."""
 
     epochs: EpochCache
     log_end_offset: int
@@ -131,11 +128,7 @@ class TruncationState(NamedTuple):
 
 
 class FetchAnswer(NamedTuple):
-    """What a leader answers to a fetch: one of two errors, a diverging epoch and its end, or records.
-
-    The errors are OFFSET_OUT_OF_RANGE, and OFFSET_MOVED_TO_TIERED_STORAGE where remote storage has the
-    offset.
-    """
+    """What a leader answers to a fetch: out of range, moved to tiered storage, a diverging epoch, records."""
 
     is_out_of_range: bool = False
     is_moved_to_tiered: bool = False
@@ -163,11 +156,10 @@ class Round(NamedTuple):
 class FetchRounds(NamedTuple):
     """What becomes of a follower; `truncate_to` is its log end before where nothing is cut.
 
-    `starts_over`: its whole log goes, and it begins at the leader's log start. `outcome` is `converged`;
-    `out-of-range` where a fetch was, and the follower was reset to an end of the leader's log; `stuck` where
-    the same fetch would be out of range for ever; `tiered` where the fetch at `truncate_to` is of an offset
-    in remote storage: `kcli.kafka.replication.follower` says how it goes on. `differs_from` is the
-    first offset of what the follower keeps that the leader has in another leader epoch; no fetch finds that.
+    `starts_over`: its whole log goes, it begins at the leader's log start. `outcome`: `converged`;
+    `out-of-range`: reset to an end of the leader's log; `stuck`: the same fetch for ever; `tiered`: the fetch
+    at `truncate_to` is of remote storage. `differs_from`: the first offset kept that the leader has in
+    another epoch; no fetch finds it.
     """
 
     truncate_to: int
@@ -187,9 +179,8 @@ def below_start(
 ) -> int:
     """Return how many offsets of what a follower keeps lie below its leader's log start.
 
-    With its fetches it takes over that log start, and deletes the segments that end there
-    (`UnifiedLog.maybeIncrementLogStartOffset`, `deleteLogStartOffsetBreachedSegments`). 0 where its whole
-    log goes anyway. Without rounds it keeps its log.
+    Its fetches take that over and delete segments below it (`maybeIncrementLogStartOffset`). 0 where the
+    whole log goes anyway; without rounds it keeps its log.
     """
     if fetch_rounds is not None and fetch_rounds.starts_over:
         return 0
@@ -209,8 +200,7 @@ def as_leader(side: ReplicaEpochs, epoch: int) -> ReplicaEpochs:
 def answer(leader: ReplicaEpochs, asked: int, *, names_epoch: bool = True) -> EpochEntry:
     """Return epoch and end offset, as OffsetForLeaderEpoch answers.
 
-    Its version 0 names no epoch, and the releases that have no other one, 0.11 to 1.1, know no end of an
-    epoch that is older than all of the leader's (`LeaderEpochFileCache.endOffsetFor` of those).
+    Version 0, alone in 0.11 to 1.1, names no epoch, and knows no end of one older than all of the leader's.
     """
     epoch_end = end_offset_for(leader.epochs, asked, leader.log_end_offset)
     if names_epoch:
@@ -223,9 +213,8 @@ def answer(leader: ReplicaEpochs, asked: int, *, names_epoch: bool = True) -> Ep
 def fetch(leader: ReplicaEpochs, offset: int, last_fetched_epoch: int | None) -> FetchAnswer:
     """Return what a leader answers to a fetch from an offset, as `Partition.readRecords`.
 
-    `last_fetched_epoch` is None in a fetch that names none. An epoch whose end the leader does not know is
-    out of range, as is an offset below its log start; both are tested before the divergence. What is out of
-    range is moved, where remote storage has the offset (`ReplicaManager.handleOffsetOutOfRangeError`).
+    An unknown `last_fetched_epoch`, or an offset below the log start, is out of range before divergence is
+    tested; moved where remote storage has the offset (`ReplicaManager.handleOffsetOutOfRangeError`).
     """
     is_in_range = leader.local_start <= offset <= leader.log_end_offset
     if last_fetched_epoch is not None:
@@ -241,8 +230,7 @@ def fetch(leader: ReplicaEpochs, offset: int, last_fetched_epoch: int | None) ->
 def truncation_state(answered: EpochEntry, follower: ReplicaEpochs, initial: int) -> TruncationState:
     """Return where a follower truncates to after an answer, as `getOffsetTruncationState`.
 
-    `initial` is its fetch offset: there it stays if the leader knows no end. An epoch that the follower does
-    not know cuts it to the end of the newest older one that it does, and leaves it to ask for that one.
+    `initial`: its fetch offset, if the leader knows no end. An unknown epoch cuts to the end of an older one.
     """
     end = follower.log_end_offset
     if answered.start_offset == UNDEFINED_EPOCH_OFFSET:
@@ -259,10 +247,7 @@ def truncation_state(answered: EpochEntry, follower: ReplicaEpochs, initial: int
 
 
 def follow_leader(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str = FETCH) -> FetchRounds:
-    """Return what becomes of a follower that begins to fetch from a leader.
-
-    It ends: every round but the last one removes the follower's newest epoch, or a part of its log.
-    """
+    """Return what becomes of a follower that begins to fetch: rounds end, as each removes an epoch or log."""
     rounds: list[Round] = []
     if protocol != FETCH or not follower.epochs:
         for one in truncating(leader, follower, protocol):
@@ -297,8 +282,7 @@ def follow_leader(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str 
 def out_of_range_state(leader: ReplicaEpochs, offset: int) -> TruncationState | None:
     """Return what a follower whose log ends at `offset` makes of OFFSET_OUT_OF_RANGE.
 
-    As `fetchOffsetAndTruncate`: it cuts to a shorter leader's end, else begins anew at a later start of the
-    leader's log. None where it does neither, and fetches the same again.
+    `fetchOffsetAndTruncate`: to a shorter leader's end, or anew at its later start; None: the same fetch.
     """
     if leader.log_end_offset < offset:
         return TruncationState(leader.log_end_offset, completed=True, rule=LEADER_END)
@@ -308,10 +292,7 @@ def out_of_range_state(leader: ReplicaEpochs, offset: int) -> TruncationState | 
 
 
 def truncating(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str) -> Iterator[Round]:
-    """Yield the rounds of a partition in the state Truncating, which begins at the high watermark.
-
-    `truncate_to` of each is there.
-    """
+    """Yield the rounds in the state Truncating, from the high watermark on, each with its `truncate_to`."""
     initial = min(follower.high_watermark, follower.log_end_offset)
     while follower.epochs and protocol in {EPOCH_PROTOCOL, EPOCH_V0}:
         asked = follower.last_epoch
@@ -336,10 +317,9 @@ def _round(
 class TieredFetch(NamedTuple):
     """What a follower does; None where it does not come to that.
 
-    `fetch_rounds` holds those before the fetch at `fetch_offset`. `earliest_local` is the leader's epoch (-1
-    for none) and offset; `asked_epoch` the request of OffsetForLeaderEpoch and `answered` its answer;
-    `target_epoch` the epoch in which the offset before is looked up. `next_offset` is where the follower
-    fetches next.
+    `fetch_rounds`: those before the fetch at `fetch_offset`. `earliest_local`: the leader's epoch (-1: none)
+    and offset; `asked_epoch`, `answered`: of OffsetForLeaderEpoch; `target_epoch`: in which the offset before
+    is looked up. `next_offset`: where it fetches next.
     """
 
     outcome: str
@@ -385,8 +365,7 @@ def fetch_from_remote(
 class EpochDivergence(NamedTuple):
     """How one epoch history relates to another.
 
-    `offset` is the first that both have in different epochs; None where one is the beginning of the other.
-    `last_common_epoch` is that of the last offset before it that both have; None where they share none.
+    `offset`: the first of both in different epochs, `last_common_epoch`: of the one before; None for none.
     """
 
     offset: int | None
@@ -398,8 +377,7 @@ class EpochDivergence(NamedTuple):
 def find_divergence(one: EpochCache, one_end: int, other: EpochCache, other_end: int) -> EpochDivergence:
     """Return where two histories part; offsets below the first epoch of either are not compared.
 
-    `first` and `end` (exclusive) bound what both have; of two without a common offset `end` is `first`. A
-    history without epochs does not part from any.
+    `first` and `end` (exclusive) bound what both have, if anything. One without epochs parts from none.
     """
     if not one or not other:
         return EpochDivergence(None, None, 0, min(one_end, other_end))

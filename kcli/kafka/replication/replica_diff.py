@@ -83,10 +83,7 @@ class Broken(NamedTuple):
 
 
 class ReplicaLog:
-    """The batches of a loaded log across its segments, one at a time; close it.
-
-    `broken`: segments that are not whole to their ends.
-    """
+    """The batches of a loaded log, one at a time; close it. `broken`: segments not whole to their ends."""
 
     _file: DataFile
     _batch: FileBatch | None
@@ -142,8 +139,7 @@ class ReplicaLog:
     def is_after_whole_segments(self) -> bool:
         """Whether the next batch is the one that its segment was rolled for, or the log ends.
 
-        Compaction keeps the base offset of a segment when it removes the first batch. A batch of magic 0 or 1
-        may have the offset of its last record, so its place in the file has to do.
+        Compaction keeps a segment's base offset without its batch; of magic 0 or 1 the place has to do.
         """
         batch = self.batch()
         if batch is None:
@@ -168,8 +164,7 @@ def compare_logs(
 ) -> list[ReplicaRange]:
     """Return ranges in the order of offsets, neighbours of one verdict as one, not `settled` yet.
 
-    Equal batches between compacted ones count as these. With `ignore_compression` batches that hold the same
-    records in another codec, or packed in another way, are equal.
+    Equal batches between compacted ones count as these; `ignore_compression`: by records alone.
     """
     return neighbours_joined(_ranges(here, there, ignore_compression=ignore_compression))
 
@@ -182,8 +177,7 @@ def lacks_batches(ranges: Iterable[ReplicaRange]) -> bool:
 def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> list[ReplicaRange]:
     """Return ranges in which the batches that one log lacks are `missing` or `compacted`.
 
-    As `is_compacted` says of the topic. Where that is None, they are compacted if another range shows
-    compaction: a batch with fewer records, or a hole within a segment that is not the only one.
+    Where `is_compacted` is None another range shows it: a batch with fewer records, or one hole of several.
     """
     if is_compacted is None:
         reasons = [part.reason for part in ranges if part.reason in _LACKING]
@@ -265,10 +259,7 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
 
 
 def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
-    """Return the batches that the next chunks of both logs hold, and pass over them.
-
-    None if the chunks have other bytes, or do not hold one whole batch.
-    """
+    """Return the batches of both logs' next chunks, and pass over them; None unless equal and whole."""
     size = min(here.left, there.left, COMPARED_BYTES)
     if size < LARGEST_HEADER:
         return None
@@ -291,10 +282,7 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
 def _alone(
     log: ReplicaLog, other: ReplicaLog, header: BatchHeader, verdict: str, passed: int
 ) -> ReplicaRange:
-    """Return the verdict on the next batch of a log, at whose offsets the other has none; skip it.
-
-    `passed` is the highest offset so far of both.
-    """
+    """Return the verdict on a log's next batch, which the other has not, and skip it; `passed`: so far."""
     extent, nothing = _taken(log), Extent()
     sides = (extent, nothing) if verdict == ONLY_HERE else (nothing, extent)
     reason = None

@@ -40,10 +40,7 @@ SnapshotAction: TypeAlias = Literal["keep", "delete", "create"]
 
 
 class SegmentChange(NamedTuple):
-    """What happens to one segment: sizes in bytes, entries as the broker counts them.
-
-    None where there is no segment.
-    """
+    """What happens to one segment, None for none: sizes in bytes, entries as the broker counts them."""
 
     base_offset: int
     action: SegmentAction
@@ -55,8 +52,7 @@ class SegmentChange(NamedTuple):
 class Removed:
     """What is removed: batches, records (None: not countable), bytes of .log files, and its ends.
 
-    `lost`: of the records those from `first_lost` on; None where they cannot be counted. `trouble`: why not
-    all are counted.
+    `lost`: records from `first_lost` on, None if not countable; `trouble`: why not all are counted.
     """
 
     first_lost: int
@@ -87,10 +83,9 @@ class Removed:
 class Prediction:
     """What one truncation does: the log after it, and the differences from the log before.
 
-    `after` can be truncated again. `log_end_offset_after_restart` is that after a clean stop and start with
-    checkpoints that hold the values of `after`; None where that start would not load the log (`restart_error`
-    says why). `restart_deletes_all`: the log then ends below its log start, so the start deletes every
-    segment. `snapshots` pairs offsets with keep, delete or create, relative to the files on disk now.
+    `after` can be truncated again. `log_end_offset_after_restart`: after a clean stop and start with its
+    values, None where that would not load (`restart_error`); `restart_deletes_all`: below its log start.
+    `snapshots`: offsets with keep, delete or create, of the files on disk now.
     """
 
     target: int
@@ -114,11 +109,10 @@ def truncate(
     fully: bool = False,
     kept_elsewhere: int = 0,
 ) -> Prediction:
-    """Return what the broker would do to truncate to `target` (0 or more).
+    """Return what the broker would do to truncate to `target` (0 or more); BrokerError where it fails.
 
-    `high_watermark` is the checkpointed one, None when unknown. `fully`: every segment goes, and the log
-    starts at the target, as `truncateFullyAndStartAt`. Records below `kept_elsewhere` are not lost, as those
-    below the log start offset: these were deleted before. BrokerError where the truncation itself would fail.
+    `high_watermark`: as checkpointed, if known. `fully`: as `truncateFullyAndStartAt`. Records below
+    `kept_elsewhere`, and the log start, are not lost.
     """
     first_lost = max(loaded.log_start_offset, kept_elsewhere)
     watermark = None if high_watermark is None else loaded.bounded(high_watermark)
@@ -152,10 +146,7 @@ def truncate(
 
 
 def with_remote_state(prediction: Prediction, epochs: EpochCache, log_start_offset: int) -> Prediction:
-    """Return the prediction of a follower that goes on with the state of a remote segment.
-
-    As `TierStateMachine.buildRemoteLogAuxState`: the leader's log start, its epochs and a producer snapshot.
-    """
+    """Return the prediction of a follower with a remote segment's state (`buildRemoteLogAuxState`)."""
     after = prediction.after._replace(epochs=epochs, log_start_offset=log_start_offset)
     snapshots = {**dict(prediction.snapshots), prediction.target: CREATE}
     return replace(prediction, after=after, snapshots=tuple(sorted(snapshots.items())))
@@ -235,10 +226,7 @@ def _removed(changes: Iterable[SegmentChange], first_lost: int) -> Removed:
 
 
 def _from(batch: BatchHeader, offset: int) -> int | None:
-    """Return how many records of a batch are at an offset or after it; None where the header does not tell.
-
-    That is also where the offset is inside the batch, and compaction took records out of it.
-    """
+    """Return how many records of a batch are at or after an offset; None where its header does not tell."""
     if batch.last_offset < offset:
         return 0
     records = record_count(batch)
@@ -253,11 +241,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def _first_timestamp(batch: BatchHeader) -> int | None:
-    """Return the timestamp of a batch's first record; None where the header does not tell.
-
-    That is where a delete horizon takes its place, and for what is inside a compressed message of magic 0
-    or 1.
-    """
+    """Return a batch's first timestamp; None where a delete horizon or a wrapper hides it."""
     if batch.timestamp_type == LOG_APPEND_TIME:
         return batch.max_timestamp
     is_unknown = batch.codec if is_legacy(batch.magic) else batch.delete_horizon_ms is not None
@@ -318,10 +302,7 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
 def _committed_end(
     replica: int, replicas: Sequence[LoadedReplica], fetches: Mapping[tuple[int, int], FetchRounds]
 ) -> int | None:
-    """Return the offset below which the records of a replica are known to be committed; None for unknown.
-
-    By its own high watermark, or by that of another one as far as their logs agree.
-    """
+    """Return where a replica's committed records end: by its watermark, or one of a log that agrees."""
     watermarks = [None if own is None else log.bounded(own) for log, own in replicas]
     watermark = [] if watermarks[replica] is None else [watermarks[replica] or 0]
     for (leader, follower), fetch_rounds in fetches.items():

@@ -29,8 +29,7 @@ class CleanerSettings(NamedTuple):
 class CleanerBounds(NamedTuple):
     """Offsets that bound a cleaning; `checkpoint`: of cleaner-offset-checkpoint, None without a line.
 
-    `first_unstable`: where the oldest open transaction begins, None without one. `high_watermark`: or where a
-    transaction begins that was completed above it, and is not stable before it is replicated.
+    `first_unstable`: of the oldest open transaction; `high_watermark`: or of one completed above it.
     """
 
     checkpoint: int | None
@@ -43,8 +42,7 @@ class CleanerBounds(NamedTuple):
 class Cleanable(NamedTuple):
     """From where to where a cleaning may go, what holds it there, and whether the cleaner takes the log.
 
-    `end`: where it does end, at the base offset of a segment. `uncleanable_bytes`: of the segments from there
-    to the active one.
+    `end`: at a segment's base offset; `uncleanable_bytes`: of the segments from there to the active one.
     """
 
     first_dirty_offset: int
@@ -111,11 +109,7 @@ def _inactive_from(segments: Sequence[LocalSegment], offset: int) -> range:
 
 
 def first_unstable(loaded: LoadedLog, first: int | None) -> int | None:
-    """Return where a transaction is unstable from that begins at an offset, below the log start at a batch.
-
-    As `UnifiedLog.maybeIncrementFirstUnstableOffset`: the base offset of the batch that a read from the log
-    start on finds.
-    """
+    """Return where a transaction is unstable from, at the log start a batch's base offset (`UnifiedLog`)."""
     if first is None or first >= loaded.log_start_offset:
         return first
     for segment in segments_from(loaded.segments, loaded.log_start_offset):

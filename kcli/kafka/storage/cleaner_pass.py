@@ -47,8 +47,7 @@ NOT_WHOLE = "the {} bytes from byte {} on are no whole batch"
 class Cleaning(NamedTuple):
     """A log to be cleaned from `first_dirty` to `end`, and what decides what stays.
 
-    `most_keys`: how many keys the cleaner holds at once. `kept_end`: an offset; the batch that ends before it
-    stays, though empty. `modified_ms`: the time of each log file, by the base offset.
+    `most_keys`: held at once. `kept_end`: the batch that ends there stays empty. `modified_ms`: by base.
     """
 
     segments: Sequence[LoadedSegment]
@@ -70,10 +69,7 @@ class Cleaning(NamedTuple):
         return [segment for segment in segments if segment.base_offset < end]
 
     def aborted(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield first offset and producer of transactions that were aborted.
-
-        As `LocalLog.collectAbortedTransactions`: none that ended below the log start.
-        """
+        """Yield first offset and producer of aborted transactions (`LocalLog.collectAbortedTransactions`)."""
         for segment in segments_from(self.segments, start):
             for each in segment.aborted:
                 if each.last_offset >= self.log_start and each.first_offset < end:
@@ -103,10 +99,7 @@ class CleanedSegment(NamedTuple):
 
 
 class CleanedLog(NamedTuple):
-    """The log afterwards; counts are those of the cleaner's statistics.
-
-    `checkpoint`: where the next cleaning begins. `passes`: how many cleanings reach the end.
-    """
+    """The log after `passes` cleanings, and where the next begins; counts are the cleaner's statistics."""
 
     segments: tuple[CleanedSegment, ...]
     checkpoint: int | None
@@ -220,10 +213,7 @@ def _records(log: DataFile, batch: Batch) -> Iterator[Record | LegacyRecord]:
 
 
 def _decoded(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFile, Batch, Iterable[Entry]]]:
-    """Yield the batches of a segment with what counts of their records, those of many decoded together.
-
-    BrokerError as of `_batches` and `_records`, where the iteration gets there.
-    """
+    """Yield a segment's batches with what counts of their records, many decoded together; BrokerError."""
     if segment.log_path is None or not segment.log_size:
         return
     walk, broken = _batches(segment, position), None
@@ -272,10 +262,7 @@ def _together(log: DataFile, chunk: Sequence[Batch]) -> Iterator[tuple[Batch, It
 
 
 def clean(cleaning: Cleaning, checkpoint: int | None) -> Generator[DroppedRecord, None, CleanedLog]:
-    """Yield the records that go, in the order of the log, and return the log afterwards.
-
-    `checkpoint`: that of the log; it stays where nothing can be cleaned. BrokerError where the cleaner fails.
-    """
+    """Yield the records that go, in order, and return the log afterwards; BrokerError where that fails."""
     if not cleaning.between(cleaning.first_dirty, cleaning.end):
         return CleanedLog(tuple(map(_untouched, cleaning.segments)), checkpoint)
     keys = _Keys(cleaning, cleaning.first_dirty)

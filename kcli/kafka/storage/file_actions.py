@@ -34,8 +34,7 @@ SMALLEST_TABLE = 16
 class FileChange(NamedTuple):
     """What happens to one file; sizes in bytes, None where there is no file.
 
-    `file` is its name before the start; of one that is created, its new name. `truncate` leaves a beginning
-    of what was there.
+    `file`: its name before the start, or the new one; `truncate` leaves a beginning of what was there.
     """
 
     file: str
@@ -46,10 +45,7 @@ class FileChange(NamedTuple):
 
 
 class _After(NamedTuple):
-    """A file after the start, and why; its size is None where it stays as it is.
-
-    `content` where its bytes are new, zeros follow up to the size.
-    """
+    """A file after the start, and why; None: its size stays, its bytes are not new. Zeros fill new ones."""
 
     size: int | None
     content: bytes | None
@@ -84,10 +80,9 @@ def file_changes(partition: Partition, log: LoadedLog) -> tuple[FileChange, ...]
 
 
 def bytes_needed(path: str, log: LoadedLog, changes: Iterable[FileChange]) -> int:
-    """Return the bytes of disk that a start takes for files of a log at `path` that it makes or rewrites.
+    """Return the bytes of disk, in blocks, that a start takes for files that it makes or rewrites.
 
-    In blocks. Indexes are written in place: what is preallocated of them takes no block before there are
-    entries, and a block that is there none; a leader-epoch-checkpoint is written beside the old one.
+    Preallocated parts of indexes take none before there are entries; epochs are written beside the old file.
     """
     entries = {
         f"{segment.base_offset:020d}{suffix}": index.entries * ENTRY_SIZES[suffix]

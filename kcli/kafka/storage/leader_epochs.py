@@ -40,8 +40,7 @@ NO_END_OFFSET = EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, NO_ANSWER)
 class LoadedCache(NamedTuple):
     """The cache of a starting broker, and what loading changed.
 
-    `past_end` are entries that start at or past the log end offset; `below_start` those that were dropped, or
-    moved up, because they start below the log start offset.
+    `past_end`: entries at or past the log end; `below_start`: dropped, or moved up to the log start.
     """
 
     entries: EpochCache
@@ -64,9 +63,8 @@ def _assign(entries: list[EpochEntry], epoch: int, start_offset: int) -> None:
 def assign(entries: EpochCache, epoch: int, start_offset: int) -> EpochCache:
     """Return the cache after `epoch` was assigned from `start_offset` on; CorruptError if either is negative.
 
-    Entries of a newer or equal epoch, or of a higher or equal start offset, are erased from the end: an older
-    epoch that is assigned late erases newer ones. The newest epoch assigned again at a later offset changes
-    nothing.
+    Entries of a newer or equal epoch, or start offset, are erased from the end; the newest epoch again
+    changes nothing.
     """
     changed = list(entries)
     _assign(changed, epoch, start_offset)
@@ -92,11 +90,7 @@ def truncate_from_end(entries: EpochCache, end_offset: int) -> EpochCache:
 
 
 def truncate_from_start(entries: EpochCache, start_offset: int) -> EpochCache:
-    """Return the cache that begins at `start_offset`.
-
-    The newest entry at or below it moves there, older ones go. Nothing changes where no entry starts at or
-    below it.
-    """
+    """Return the cache from an offset on: the newest entry at or below moves there, older ones go."""
     gone = 0
     while gone < len(entries) and entries[gone].start_offset <= start_offset:
         gone += 1
@@ -108,11 +102,9 @@ def truncate_from_start(entries: EpochCache, start_offset: int) -> EpochCache:
 def load(
     replayed: EpochCache, log_end_offset: int, log_start_offset: int, *, running: bool = False
 ) -> LoadedCache:
-    """Return the cache of a starting broker.
+    """Return the cache of a starting broker: cut at the log end, then at the checkpointed log start, or 0.
 
-    As replayed (and recovered), cut at the log end, then at the log start. The log start is the checkpointed
-    one, 0 without. A `running` broker still holds an epoch that starts at the log end: it became leader, and
-    no record has come since.
+    A `running` broker still holds an epoch that starts at the log end: it leads, and has no record of it.
     """
     ended = truncate_from_end(replayed, log_end_offset + running)
     entries = truncate_from_start(ended, log_start_offset)
@@ -121,11 +113,7 @@ def load(
 
 
 def recover(entries: EpochCache, batches: Iterable[tuple[int, int]]) -> EpochCache:
-    """Return the cache after a segment was recovered.
-
-    (leader epoch, base offset) of its batches, in file order. As LogSegment.recover: only an epoch newer than
-    all in the cache is assigned.
-    """
+    """Return the cache after a segment's (epoch, base offset) were recovered: newer epochs are assigned."""
     recovered = list(entries)
     for epoch, base_offset in batches:
         if epoch >= 0 and (not recovered or epoch > recovered[-1].epoch):
@@ -136,9 +124,8 @@ def recover(entries: EpochCache, batches: Iterable[tuple[int, int]]) -> EpochCac
 def end_offset_for(entries: EpochCache, requested: int, log_end_offset: int) -> EndOffset:
     """Return where the requested epoch ends, as `LeaderEpochFileCache.endOffsetFor`, with the rule's name.
 
-    The newest epoch ends at the log end offset (not at the high watermark). An epoch between two cached ones
-    is answered with the older of them. An epoch older than all is answered with itself and the first start
-    offset.
+    The newest ends at the log end, not the high watermark; one between two is the older, one before all
+    itself.
     """
     if requested == UNDEFINED_EPOCH:
         return EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, UNDEFINED_REQUEST)
@@ -155,11 +142,7 @@ def end_offset_for(entries: EpochCache, requested: int, log_end_offset: int) -> 
 
 
 def epoch_for_offset(entries: EpochCache, offset: int) -> EpochEntry | None:
-    """Return the entry whose epoch covers `offset`: the last that starts at or below it.
-
-    None before the first. Offsets past the log end get the newest entry: the cache does not know where the
-    log ends.
-    """
+    """Return the entry that covers an offset, past the log end the newest; None before the first."""
     last = None
     for entry in entries:
         if entry.start_offset > offset:
@@ -169,11 +152,7 @@ def epoch_for_offset(entries: EpochCache, offset: int) -> EpochEntry | None:
 
 
 def requested_all(entries: EpochCache) -> tuple[int, ...]:
-    """Return the epochs worth asking for, ascending.
-
-    -1, all cached, the gaps after them, one below and one above all. An empty cache is asked for -1 and 0.
-    Numbers past the largest int are left out: no request can carry them.
-    """
+    """Return the epochs worth asking for, ascending: -1, all cached, gaps, one below and one above; ints."""
     epochs = {UNDEFINED_EPOCH, *(entry.epoch for entry in entries), *(entry.epoch + 1 for entry in entries)}
     epochs.add(entries[0].epoch - 1 if entries else 0)
     return tuple(sorted(epoch for epoch in epochs if epoch <= MAX_INT))

@@ -61,11 +61,7 @@ class Reporter:
     def report_cut(
         self, segment: LoadedSegment, position: int, truncated: int, reason: BrokerError | None
     ) -> None:
-        """Add what recovery cuts from a position on, and why.
-
-        A file to which a broker appends is reported as such. Without a `reason` the log ends in an incomplete
-        batch.
-        """
+        """Add what recovery cuts, and why, without `reason` a torn batch; or that a broker appends."""
         path = segment.log_path or ""
         if reason is None:
             with segment.log() as log:
@@ -143,10 +139,7 @@ def walk_to_end(
 
 
 def lacks_epochs(loaded: LoadedLog) -> bool:
-    """Whether there is no leader-epoch-checkpoint, and a segment begins with a batch of a leader epoch.
-
-    An empty log has none, nor has one from before 0.11.
-    """
+    """Whether there is no leader-epoch-checkpoint, and a segment begins with a batch of a leader epoch."""
     if loaded.epoch_lines is not None:
         return False
     for segment in reversed(loaded.segments):
@@ -178,10 +171,7 @@ def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> It
 def checkpointed_epochs(
     partition: Partition, loaded: LoadedLog | None, *, running: bool = False
 ) -> Generator[Finding, None, EpochCache]:
-    """Yield what there is to report about leader-epoch-checkpoint.
-
-    Return its lines replayed, with what recovery adds. A `running` broker has no more to recover.
-    """
+    """Yield what leader-epoch-checkpoint shows; return it replayed, with what an unclean start recovers."""
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
     lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
     if lines is None if loaded is None else lacks_epochs(loaded):

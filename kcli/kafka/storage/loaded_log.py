@@ -48,10 +48,9 @@ class TopicConfig(NamedTuple):
 class Settings(NamedTuple):
     """What the broker's configuration and clock contribute.
 
-    `index_interval_bytes` is None where it is unknown; `max_index_size` is segment.index.bytes, None where it
-    is unknown: an index of any length fits then. `remote_storage` says whether the topic is tiered; None: as
-    its log dir says. `as_deleted`: a -delete directory is loaded as the broker does it, without recovery and
-    with log end 0. `is_completed`: what is None here is not known, and need not be asked for.
+    `index_interval_bytes`, `max_index_size` (segment.index.bytes): None where unknown; any index fits then.
+    `remote_storage`: whether the topic is tiered, None: as its log dir says. `as_deleted`: without recovery,
+    and log end 0. `is_completed`: what is None is not known, and need not be asked for.
     """
 
     now_ms: int = 0
@@ -85,10 +84,7 @@ class Settings(NamedTuple):
         return DEFAULT_MAX_INDEX_SIZE if self.max_index_size is None else self.max_index_size
 
     def may_fill_index(self, log_bytes: int) -> bool:
-        """Whether recovery of so many bytes of a log may write more entries than a new index has room for.
-
-        A time index has the fewest, and its last slot is kept for when it is closed.
-        """
+        """Whether recovery of so many bytes may fill the time index, which has the fewest entries."""
         most_entries = log_bytes // (self.index_interval + 1)
         return most_entries >= self.index_size // TIME_INDEX_ENTRY.size - 1
 
@@ -112,10 +108,7 @@ class Checkpoints(NamedTuple):
     high_watermark: int | None
 
     def recovers(self, following: int | None) -> bool:
-        """Whether a start recovers a segment, given the base offset of the next; None: it is the last.
-
-        As `LogLoader.recoverLog`: after an unclean stop all from the one on that holds the recovery point.
-        """
+        """Whether a start recovers a segment, given the next base offset or None (`LogLoader.recoverLog`)."""
         return not self.clean and (following is None or following > self.recovery_point)
 
 
@@ -129,16 +122,13 @@ class LostBytes(NamedTuple):
 class LoadedLog(NamedTuple):
     """A partition as the broker holds it right after opening it.
 
-    `segments` ascending, never empty. `recovery_point` and `log_start_offset` are the values in memory;
-    `source` says where the log end offset comes from. `epoch_lines` are those of leader-epoch-checkpoint
-    (None: no such file), `recovered_epochs` the cache after recovery, before it is cut at both ends of the
-    log, `epochs_written` whether the broker writes the file anew. `snapshots_before` are the producer
-    snapshots on disk before the start, `producers.disk` those after it. `files` are those that the start
-    keeps, before it loads them. `findings` report what the start changes; `deleted` the bases of segments
-    that it deletes; `emptied`: all of them, since the log ends below its log start. `recovered` are the bases
-    of the segments that it recovers, `untrimmed` of those whose indexes it then leaves as they are, `lost`
-    what recovery removes, `bytes_read` how many bytes of logs it goes through. `high_watermark` is set where
-    the start itself sets it.
+    `segments` ascending, never empty. `recovery_point`, `log_start_offset`: in memory; `source`: of the log
+    end. `epoch_lines`: of leader-epoch-checkpoint (None: no file), `recovered_epochs`: after recovery, before
+    both ends cut them, `epochs_written`: to the file, anew. `snapshots_before`: on disk before the start,
+    `producers.disk` after it. `files`: kept, before they are loaded. `findings`: what the start changes;
+    `deleted`: base offsets; `emptied`: all, as the log ends below its start. `recovered`: base offsets,
+    `untrimmed`: of those whose indexes are left as they are, `lost`: what recovery removes, `bytes_read`: of
+    logs. `high_watermark`: where the start itself sets it.
     """
 
     path: str
@@ -201,9 +191,8 @@ def checkpointed(offsets: Mapping[TopicPartition, int] | None, partition: Partit
 def checkpoints(partition: Partition) -> Checkpoints:
     """Return what the log dir says about a partition.
 
-    A directory without a log dir around it counts as stopped cleanly, unless the indexes of its last segment
-    are still preallocated: earlier segments were flushed when that one began. KRaft recovers the metadata log
-    from its beginning at every start, however the last one ended.
+    Without one it counts as stopped cleanly, unless the indexes of its last segment are preallocated: earlier
+    ones were flushed. KRaft recovers the metadata log from its beginning at every start.
     """
     facts, high_watermark = partition.directory, checkpointed(partition.directory.high_watermarks, partition)
     if partition.topic == CLUSTER_METADATA:

@@ -155,10 +155,7 @@ class LogLoader:
         return cut.entries
 
     def inspect(self) -> tuple[Finding, ...]:
-        """Return what a start reports of files, and of the tail of a clean log; no batch else is read.
-
-        BrokerError and FileError as of `load`, but for what recovery alone meets.
-        """
+        """Return what a start reports of files, and of a clean log's tail, without other batches; errors."""
         files = self._surviving_files()
         if all((base, "index") in files.indexes for base in files.logs):
             self._load_segments(files)
@@ -300,8 +297,7 @@ class LogLoader:
         """Put segments in the place of one in which an offset overflows; return their base offsets.
 
         `LogLoader.retryOnOffsetOverflow` splits only one that ends with such an offset, else BrokerError.
-        FileError where its parts are not in order, or get the name of another file: no broker writes that.
-        `later` are the base offsets that are still to come.
+        FileError where parts are not in order or meet others, `later` ones too: no broker writes that.
         """
         from kcli.kafka.storage.recovery import RecoveryError, overflows, split
 
@@ -492,11 +488,9 @@ def is_tiered(
 ) -> bool | None:
     """Whether a log is tiered, as given or where that decides about its log start. None: it is not known.
 
-    The broker goes by the configuration of the topic (`UnifiedLog.isRemoteLogEnabled`), unless its
-    server.properties switches remote storage off. That is asked for where the log dir does not show it: a log
-    start is checkpointed below the first segment for tiered topics alone, and where a retention ran after the
-    last checkpoint (`LogManager.checkpointLogStartOffsets`). A log dir in which remote storage made its index
-    cache decides where the configuration is not known.
+    By the topic's configuration (`UnifiedLog.isRemoteLogEnabled`), unless server.properties switches remote
+    storage off. It is asked for where a log start is checkpointed below the first segment, or no checkpoint
+    came after a retention; where it is not known the log dir's index cache decides.
     """
     if given is not None:
         return given

@@ -96,10 +96,9 @@ def file_batches(
 
 
 def first_offset(log: DataFile, batch: FileBatch) -> int:
-    """Return the first offset of a batch.
+    """Return a batch's first offset; a wrapper is opened for it, BrokerError if it cannot be.
 
-    A wrapper of magic 0 or 1 is opened for it, and a BrokerError if it cannot be. Of one too large to be
-    opened it is the offset in its header, the last: searches end at the same batch.
+    Of one too large it is the last, in its header: searches end at the same batch.
     """
     if not is_wrapper(batch) or batch.size > LARGEST_WRAPPER:
         return batch.base_offset
@@ -164,10 +163,7 @@ def _whole_header(log: DataFile, batch: FileBatch) -> None:
 
 
 class Index(NamedTuple, Generic[E]):
-    """An offset or time index: its entries lie in a file, or (rebuilt) in memory in the same bytes.
-
-    `entries` is what the broker counts: preallocated zeros of a file included.
-    """
+    """An offset or time index in a file, or rebuilt in memory; `entries`: with preallocated zeros."""
 
     layout: Layout[E]
     entries: int = 0
@@ -233,10 +229,7 @@ class LoadedSegment(NamedTuple):
     opened: Callable[[str], DataFile] = DataFile
 
     def log(self) -> DataFile:
-        """Open the log file; a segment that only the prediction knows has none and is empty.
-
-        FileError `changed` where the file is shorter than the segment.
-        """
+        """Open the log file of a segment that has one; FileError `changed` where it is shorter than that."""
         assert self.log_path is not None, "an empty segment has no log to open"
         file = self.opened(self.log_path)
         if file.size < self.log_size:
@@ -246,10 +239,7 @@ class LoadedSegment(NamedTuple):
         return file
 
     def last_indexed(self) -> tuple[int, int]:
-        """Return the offset of the offset index's last entry, the base offset if there is none.
-
-        With it the position that a search for this offset finds, 0 without an entry.
-        """
+        """Return the offset index's last offset, or the base, and where a search for it leads, or 0."""
         entries, base = self.offset_index.entries, self.base_offset
         if not entries:
             return base, 0
@@ -311,10 +301,7 @@ def segments_from(segments: Sequence[LoadedSegment], offset: int) -> Sequence[Lo
 
 
 def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
-    """Return the position of the first batch that holds `offset` or lies above it; None past the end.
-
-    As `LogSegment.translateOffset`: from the floor entry of the offset index forward.
-    """
+    """Return the first batch at or above `offset`, as `LogSegment.translateOffset`; None past the end."""
     if not segment.log_size:
         return None
     with segment.log() as log:
@@ -339,11 +326,9 @@ def _translated(log: DataFile, walk: Iterator[FileBatch], offset: int) -> tuple[
 
 
 class LogTail(NamedTuple):
-    """What `LogSegment.readNextOffset` reads.
+    """What `LogSegment.readNextOffset` reads: the first and last batch from the last index entry on.
 
-    The first and the last batch from the last index entry on, None for none. `next_offset` is the offset
-    after the last one, the segment's base offset without any. `end` is the position at which the walk ended:
-    the size of the log, unless it does not end with a whole batch.
+    `next_offset`: after the last, the base offset without any; `end`: where the walk ended.
     """
 
     next_offset: int
@@ -378,10 +363,7 @@ def read_next_offset(segment: LoadedSegment) -> int:
 
 
 def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
-    """Return the segment without the batch that holds `target` and all after it, as `LogSegment.truncateTo`.
-
-    BrokerError where the broker fails on the way: it reads from an index that leads nowhere, or over damage.
-    """
+    """Return the segment up to the batch that holds `target`, as `LogSegment.truncateTo`; BrokerError."""
     position = translate_offset(segment, target)
     with segment.offset_index.reader() as offset_entry:
         offset_entries = truncated_entries(

@@ -39,10 +39,7 @@ class LostEnd(NamedTuple):
 
 
 def lost_end(loaded: LoadedLog) -> LostEnd | None:
-    """Return what a metadata log as a start leaves it has lost; None for nothing.
-
-    A clean stop leaves a producer snapshot at the log end, and leader-epoch-checkpoint names written offsets.
-    """
+    """Return what a started metadata log has lost by its producer snapshots and epochs; None for nothing."""
     end, lines = loaded.log_end_offset, loaded.epoch_lines or ()
     known_end = max((*loaded.snapshots_before, *(line.start_offset + 1 for line in lines)), default=0)
     is_all = not any(segment.log_size for segment in loaded.segments)
@@ -68,10 +65,9 @@ def metadata_partition(path: str) -> Partition:
 
 
 def snapshots(entries: Iterable[str], log_start: int) -> dict[tuple[int, int], str]:
-    """Return the names of the snapshots that reach the log start, by their epoch and end offset.
+    """Return the snapshots that reach the log start, by epoch and end offset: the largest is the newest.
 
-    The largest of these is the newest one, as of `OffsetAndEpoch.compareTo`. `entries` are those of the
-    directory, files or not. The names are those that a node opens, whether they are there or not.
+    Of all `entries`, files or not, under the names that a node opens, whether they are there or not.
     """
     return {
         (name.epoch, name.base_offset): snapshot_file(name.base_offset, name.epoch)
@@ -121,11 +117,10 @@ def behind_message(latest_epoch: int, log_end: int, snapshot_epoch: int, snapsho
 
 
 def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Reporter) -> LoadedLog:
-    """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it.
+    """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it: anew where a snapshot is ahead.
 
-    Begun anew where its newest snapshot is ahead. BrokerError where an entry has the name of no snapshot,
-    where the log does not begin at offset 0, and no snapshot reaches its start, or where it is begun anew,
-    and an older snapshot has a copy alone, under another name.
+    BrokerError for a malformed name, a log start that no snapshot reaches, an older snapshot to be renamed
+    that has another name.
     """
     for entry in entries:
         exception = name_error(entry)

@@ -29,9 +29,8 @@ EMPTY_SNAPSHOT = bytes.fromhex("0001 48674bc7 00000000")
 class Producer(NamedTuple):
     """A producer: the timestamp of its last batch or marker, and where its open transaction began.
 
-    Then its epoch, its last batch in that epoch (sequence and offset inclusive; `offset_delta` is last minus
-    first offset), and the epoch of the coordinator that wrote its last marker. -1, and a delta of 0, for
-    none.
+    Then its epoch, its last batch in it (`offset_delta`: last minus first), its last marker's coordinator;
+    -1, 0: none.
     """
 
     last_timestamp: int
@@ -62,10 +61,7 @@ class Ended(NamedTuple):
 
 
 class ControlMarker(NamedTuple):
-    """The first record of a control batch: its type, and of an end marker whether it aborts.
-
-    `is_abort` is None and `coordinator_epoch` -1 for other control records.
-    """
+    """A control batch's first record: its type, and of an end marker whether it aborts, and which epoch."""
 
     timestamp: int
     type: int
@@ -76,9 +72,7 @@ class ControlMarker(NamedTuple):
 def read_marker(raw: bytes) -> ControlMarker | None:
     """Return what a control batch says, None where cleaning has emptied it; FormatError where it is broken.
 
-    As `ControlRecordType` and `EndTransactionMarker`: for a marker whose value is broken Kafka throws
-    InvalidRecordException, so it ends nothing. The value of another type of record is not read: it may be
-    long.
+    Kafka throws InvalidRecordException for a broken marker. Another type's value, maybe long, is not read.
     """
     from formats.control import ABORT, COMMIT, control_key, control_record
     from formats.record import batch_records
@@ -102,8 +96,7 @@ Snapshot: TypeAlias = "str | Mapping[int, Producer]"
 class ProducerState:
     """The broker's map of producers, changed in place, with the snapshot files it knows.
 
-    `disk` is what lies in the directory (offset -> snapshot), shared between states as the directory is.
-    `high_watermark`: that of the checkpoint, None where it has none.
+    `disk`: offset -> snapshot, shared as the directory is; `high_watermark`: of the checkpoint, if any.
     """
 
     disk: dict[int, Snapshot]
@@ -295,11 +288,7 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
 
 
 def marker_of(log: DataFile, batch: LogBatch) -> ControlMarker | None:
-    """Return the marker in a control batch, None if cleaning has emptied it.
-
-    BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of
-    another type.
-    """
+    """Return the marker in a control batch, None if cleaning has emptied it; BrokerError for others."""
     if batch.size > LARGEST_CONTROL_BATCH:
         most = f"at most {LARGEST_CONTROL_BATCH} bytes"
         raise file_error(log.path, LimitError(batch.position, "control batch size", most, batch.size))
@@ -322,10 +311,9 @@ def rebuild(
     *,
     clean_start: bool,
 ) -> None:
-    """Bring the state to `last_offset`.
+    """Bring the state to `last_offset`, as `UnifiedLog.rebuildProducerState`.
 
-    Load the newest snapshot in range, replay the batches after it, write snapshots. `segments` ascending. As
-    `UnifiedLog.rebuildProducerState`; a clean start without any snapshot only writes empty ones.
+    The newest snapshot, the batches after it, new snapshots; a clean start without any writes empty ones.
     """
     bases = [segment.base_offset for segment in segments[-2:]]
     if clean_start and not state.known:

@@ -52,10 +52,7 @@ CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
 
 
 class Recovered(NamedTuple):
-    """A recovered segment: the epochs after it, the number of bytes cut, and the BrokerError of a cut.
-
-    `falls_at`: the byte at which a batch begins whose offsets do not rise above those before; None for none.
-    """
+    """A recovered segment, the epochs after it, bytes cut and why; `falls_at`: where offsets do not rise."""
 
     segment: LoadedSegment
     epochs: EpochCache
@@ -172,11 +169,7 @@ def recover(
     index_interval_bytes: int,
     max_index_size: int,
 ) -> Recovered:
-    """Return the segment as recovery leaves it; `state` follows every batch.
-
-    A batch that is damaged ends the log there. Whatever else goes wrong is a BrokerError: the log would not
-    load.
-    """
+    """Return the segment as recovery leaves it, cut at damage; `state` follows it. Else a BrokerError."""
     if segment.log_path is None:
         return Recovered(segment, epochs, 0, None)
     built = _Rebuild(
@@ -227,10 +220,7 @@ def overflows(segment: LoadedSegment) -> bool:
 def split(
     segment: LoadedSegment, *, index_interval_bytes: int, max_index_size: int
 ) -> tuple[LoadedSegment, ...]:
-    """Return the segments into which `LocalLog.splitOverflowedSegment` makes one; BrokerError.
-
-    Checksums do not count. Releases before 4.1 make fewer index entries.
-    """
+    """Return the segments that `LocalLog.splitOverflowedSegment` makes, as since 4.1; BrokerError."""
     from formats.segment_manifest import StoredPart
     from kcli.logdir.remote_objects import FilePart
 
@@ -308,10 +298,7 @@ def recover_by_headers(
 
 
 def _header_tail(segment: LoadedSegment, reporter: Reporter) -> tuple[BatchHeader | None, Stop, int]:
-    """Return the last header of a segment, where the walk stopped, and by how much the file has grown.
-
-    The walk begins at the last index entry that fits, else at the beginning of the log.
-    """
+    """Return the last header from the last fitting index entry on, where the walk stopped, and the growth."""
     with segment.log() as log:
         last, stop = None, None
         if segment.offset_index.path:

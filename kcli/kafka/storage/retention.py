@@ -27,8 +27,7 @@ LARGEST_TIME = (1 << 63) - 1
 class LocalSegment(NamedTuple):
     """A segment of a local log: offsets inclusive to exclusive, bytes of its log.
 
-    `largest_timestamp` is `LogSegment.largestTimestamp`: that of a segment without any is its file's mtime,
-    and then `has_timestamps` is false.
+    `largest_timestamp`: of `LogSegment`, the file's mtime without any, and then `has_timestamps` is false.
     """
 
     base_offset: int
@@ -41,8 +40,7 @@ class LocalSegment(NamedTuple):
 class DeletionBounds(NamedTuple):
     """What a segment must lie below to go, whatever its age; offsets are exclusive.
 
-    `local_start`: the log start, of a tiered log the first offset on local disk. `remote_end`: one past the
-    highest offset in remote storage; None where no copy is waited for. `log_start`: that of the whole log.
+    `local_start`: the first on local disk; `remote_end`: of remote storage, None: no copy is waited for.
     """
 
     high_watermark: int
@@ -54,8 +52,7 @@ class DeletionBounds(NamedTuple):
 class LocalVerdict(NamedTuple):
     """What becomes of a segment: the rule by which it goes, or why it stays.
 
-    `deletable_at`: the first ms at which a look takes it if nothing else changes; None: never by time, or it
-    goes by another rule. `blocked_by`: the base offset of the older segment that keeps it.
+    `deletable_at`: the first ms at which time takes it, if ever; `blocked_by`: the older one that keeps it.
     """
 
     segment: LocalSegment
@@ -67,12 +64,7 @@ class LocalVerdict(NamedTuple):
 
 
 def local_segments(log: LoadedLog, *, is_written: bool = False) -> list[LocalSegment]:
-    """Return the segments of a log with what retention asks of them.
-
-    Of one that `is_written` the last is looked at as a running broker holds it: by its batches.
-
-    FileError where a file cannot be read.
-    """
+    """Return a log's segments as retention sees them, the last of one `is_written` by batches; FileError."""
     ends = [*(segment.base_offset for segment in log.segments[1:]), log.log_end_offset]
     segments = []
     for segment, end in zip(log.segments, ends, strict=True):
@@ -89,8 +81,7 @@ def local_segments(log: LoadedLog, *, is_written: bool = False) -> list[LocalSeg
 def _largest(segment: LoadedSegment, *, reads_tail: bool) -> int:
     """Return the largest timestamp by a segment's time index; with `reads_tail` by its last batches, too.
 
-    An index on disk of a segment that is written to lacks what the broker holds in memory, and may end with
-    zeros. Where it is empty all batches are read.
+    What is written to has entries in memory, and zeros on disk; all batches are read where it is empty.
     """
     if not reads_tail or segment.log_path is None:
         return segment.last_time_entry()[0]
@@ -104,10 +95,7 @@ def _largest(segment: LoadedSegment, *, reads_tail: bool) -> int:
 
 
 def newest_timestamp(segment: LoadedSegment, *, reads_tail: bool) -> int | None:
-    """Return the largest timestamp of a segment's records, whatever its time index lacks; None for none.
-
-    Without `reads_tail` its last batches are not looked at where the time index has an entry.
-    """
+    """Return the largest timestamp of a segment's records, if any; without its tail if the index has some."""
     largest = _largest(segment, reads_tail=reads_tail)
     if largest <= 0 and not reads_tail:
         largest = _largest(segment, reads_tail=True)

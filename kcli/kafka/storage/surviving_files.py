@@ -35,8 +35,7 @@ without one."""
 class Files(NamedTuple):
     """The files that stay: logs by base offset, indexes by (base offset, kind), snapshots by offset.
 
-    A path can be PREALLOCATED. `known_snapshots` were there before the leftovers were handled. `deleted` maps
-    the names of files that go to the reason, `renamed` the names of swaps to their new ones.
+    A path can be PREALLOCATED. `deleted`: name -> reason; `renamed`: a swap's name -> the new one.
     """
 
     logs: Mapping[int, tuple[str, int]]
@@ -104,8 +103,7 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
 def opened_files(partition: Partition, files: Collection[str]) -> dict[str, str]:
     """Return the names of the files that a start keeps, and those that it gives them, as of `opened_names`.
 
-    What a swap replaces is left out, too; where the start fails before it is known, it is not. Without a swap
-    the names are those of all `files` in the directory.
+    Without what a swap replaces, where that is known; of all `files` where there is no swap.
     """
     if not any(name.endswith(SWAP) for name in files):
         return {name: name for name in files}
@@ -121,9 +119,8 @@ def without_log(
 ) -> Iterator[Finding]:
     """Yield the indexes whose log is gone; one that a broker is deleting has its log as a .deleted file.
 
-    `logs` are the base offsets of logs, `indexes` paths as in Files. A deletion renames the log first, then
-    its indexes (`LogSegment.changeFileSuffixes`): where a .deleted file of an index lies beside the index,
-    the .deleted log is the one that the cleaner replaced.
+    `logs`: base offsets, `indexes`: paths as in Files. A deletion renames the log first
+    (`changeFileSuffixes`): beside a .deleted index, the .deleted log is the one that the cleaner replaced.
     """
     of_base: dict[int, list[str]] = {}
     for (base, _), path in sorted(indexes.items()):

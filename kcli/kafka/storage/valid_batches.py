@@ -48,10 +48,7 @@ class LogBatch(NamedTuple):
 
 
 def valid_batches(log: DataFile, end: int) -> Iterator[LogBatch]:
-    """Yield the batches up to a position, all of them with right checksums.
-
-    BrokerError at the first that has not, or that no broker reads.
-    """
+    """Yield the batches up to a position; BrokerError at a wrong checksum, or what no broker reads."""
     position = 0
     if end >= BULK_FROM:
         from kcli.logdir.bulk import BulkWalk

@@ -22,8 +22,7 @@ Ints = NDArray[np.int64]
 class Batches(NamedTuple):
     """Good batches of a log, one after the other: all of these have the right checksum.
 
-    `base` and `last` are their offsets, inclusive; `timestamp` is the largest of a batch, in ms. `bad`: where
-    batches of a wrong checksum begin among them.
+    `base`, `last`: inclusive; `timestamp`: the largest, in ms. `bad`: where those of a wrong checksum begin.
     """
 
     positions: Ints
@@ -46,10 +45,7 @@ class ClassifiedWindow(NamedTuple):
 
 
 def classify(window: Window, ends: NDArray[np.int8] | None) -> ClassifiedWindow:
-    """Return what is kept of a window when the next one is read.
-
-    `ends` are the types of its end markers, None where they were not looked for.
-    """
+    """Return what is kept of a window; `ends`: the types of its end markers, None where not looked for."""
     fields = window.fields
     attributes = fields["attributes"]
     kinds = np.full(len(attributes), PLAIN, np.int8)
@@ -110,10 +106,7 @@ class Hole(NamedTuple):
 
 
 def find_holes(before: int, base: Ints, last: Ints, positions: Ints, is_old: NDArray[np.bool_]) -> list[Hole]:
-    """Return the holes before batches of a segment, the first of which should begin at or below `before`.
-
-    A message of magic 0 or 1 has its last offset in its header, which shows no hole.
-    """
+    """Return the holes before batches of a segment, the first of which should begin at or below `before`."""
     if not len(base) or not (base[0] > before or (base[1:] > last[:-1] + 1).any()):
         return []
     follows = np.append(before, last[:-1] + 1)
@@ -165,9 +158,8 @@ def misfits(
 ) -> Iterator[tuple[str, EpochRun, str]]:
     """Yield runs whose epoch is below the one before, or is not that of the checkpoint: code, run and words.
 
-    `before`: the epoch of the batch before the first. After an unclean stop, or beside a running broker, the
-    newest epochs may not be in the checkpoint: recovery adds them. Below the log start it says nothing, nor
-    where its first epoch begins later than the batches of this epoch.
+    `before`: the epoch of the batch before. Not said where recovery adds the newest epochs, below the log
+    start, nor where the checkpoint's first epoch begins later than its batches.
     """
     newest = cache[-1].epoch if cache else NO_PARTITION_LEADER_EPOCH
     for run in runs:

@@ -55,10 +55,7 @@ class PartitionFiles(NamedTuple):
 
 
 class PartitionJudge:
-    """Takes in the segments of a partition in order; changed in place.
-
-    `is_compacted` once a segment shows that it was cleaned. `epoch` is that of the last batch so far.
-    """
+    """Takes in a log's segments; `is_compacted` once one shows cleaning, `epoch` of the last batch so far."""
 
     def __init__(self, target: Target, files: PartitionFiles) -> None:
         inspected = files.inspected
@@ -169,10 +166,7 @@ class PartitionJudge:
             yield Finding(code, message, dir=self.target.shown)
 
     def _of_indexes(self, facts: SegmentFacts, following: int | None) -> Iterator[Finding]:
-        """Yield what is wrong with the indexes of a segment, given the base offset of the next; None: none.
-
-        Those that recovery writes anew may be stale, as truncation leaves them.
-        """
+        """Yield what is wrong with a segment's indexes, given the next base; recovery writes stale ones."""
         is_left = self.target.name is not None and self.target.name.kind != NORMAL
         is_closed = following is not None or (self.given.clean and self.has_log_dir and not is_left)
         findings = [*facts.of_indexes, *self._of_transactions, *(facts.if_closed if is_closed else ())]
@@ -188,10 +182,7 @@ class PartitionJudge:
                 yield finding._replace(code="IDX-010", message=f"{finding.code}: {finding.message}", more=0)
 
     def _between(self, before: SegmentFacts, facts: SegmentFacts) -> Iterator[Finding]:
-        """Yield that offsets are missing between two segments of a log that was not cleaned, or overlap.
-
-        Of two that are read a scan says the latter.
-        """
+        """Yield offsets missing between two segments that were not cleaned, or overlapping unless scanned."""
         end = before.base if before.end is None else before.end
         if (before.is_remembered or facts.is_remembered) and facts.first is not None and facts.first < end:
             message = f"offset {facts.first}: not above {end - 1}, the last of the segment before"
@@ -306,9 +297,8 @@ def needs_start(
 ) -> bool:
     """Whether only a start of a log says what becomes of it.
 
-    A start of one without damage reads what it has and changes nothing, but for the end of an unclean one.
-    What recovery makes of messages of magic 0 and 1 only a start shows: of wrappers, of offsets out of range;
-    and whether indexes fit that are there, or that it writes (also of a segment that lacks one).
+    One without damage changes nothing but for an unclean end. Only a start shows what recovery makes of
+    messages of magic 0 and 1, and whether indexes fit that are there, or that it writes.
     """
     if is_damaged or any(settings.may_fill_index(segment.size) for segment in segments):
         return True

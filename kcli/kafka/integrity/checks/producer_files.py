@@ -23,10 +23,9 @@ def txn_index_misfits(
 ) -> Iterator[tuple[str, int | None, str]]:
     """Yield how the entries of a transaction index differ from the aborted transactions of its segment.
 
-    A code, the entry's number and words. Of a transaction whose first segment is deleted the entry alone has
-    the first offset. `end` is where the segment ends. The last stable offset is the one after the marker, or
-    where another open transaction begins (`begins`), which may lie after the marker: a follower that appends
-    many batches at once writes where a transaction begins that they leave open.
+    A code, the entry's number and words. Where a transaction's first segment is deleted the entry alone has
+    the first offset. The last stable offset is the one after the marker, or where another open transaction
+    begins (`begins`): after the marker, too, where a follower appended many batches at once.
     """
     known = set(map(of_entry, entries))
     for number, entry in enumerate(entries):
@@ -125,9 +124,8 @@ def snapshot_gaps(
 ) -> Iterator[tuple[str, str]]:
     """Yield which snapshots of a log with segments at `bases` are missing, or above its end: code and words.
 
-    A broker writes one when it rolls a segment, and when it closes the log (`UnifiedLog.roll`, `close`).
-    `has_producers`: whether batches have a producer id. Releases before 2.8 kept the last two snapshots, so
-    only one between others is missed.
+    A broker writes one at a roll and a close (`UnifiedLog.roll`, `close`); before 2.8 it kept the last two,
+    so only one between others is missed. `has_producers`: whether batches have a producer id.
     """
     for offset in snapshots:
         if offset > log_end:

@@ -71,10 +71,7 @@ class Aborted(NamedTuple):
 
 
 class ProducerFacts(NamedTuple):
-    """The producers of a segment, and the transactions that begin and end in it; None: too many producers.
-
-    `begins`: of the offsets that were asked for, those at which a transaction begins.
-    """
+    """The producers of a segment, None if too many, and its transactions; `begins`: at offsets asked for."""
 
     runs: Mapping[int, ProducerRun] | None
     aborted: frozenset[Aborted] = frozenset()

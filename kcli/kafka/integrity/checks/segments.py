@@ -67,10 +67,9 @@ class GoodEnd(NamedTuple):
 class SegmentFacts(NamedTuple):
     """What `check` knows of a segment once it is read: of base offset `base`, `size` bytes long.
 
-    `first` and `end` are its first offset and the one after its last, None without batches. `is_compacted`:
-    records or batches are missing, so that nothing is said of what cleaning removes; `is_sparse`: a batch
-    lacks some of its records, which cleaning alone leaves. `of_indexes` is wrong with its
-    indexes, `if_closed` too, unless it is the segment to which a broker appends.
+    `first` and `end`: its first offset and the one after its last, if any. `is_compacted`: records or batches
+    are missing; `is_sparse`: a batch lacks some of its records, which cleaning alone leaves. `of_indexes` is
+    wrong with its indexes, `if_closed` too, unless it is the segment to which a broker appends.
     """
 
     base: int
