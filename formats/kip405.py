@@ -31,15 +31,10 @@ RemoteLogSegmentMetadataRecordStored 0 versions 0
     leaderEpoch            int32
     maxTimestamp           int64
     eventTimestamp         int64
-    segmentLeaderEpochs    []SegmentLeaderEpochEntry
-        leaderEpoch  int32
-        offset       int64
+    segmentLeaderEpochs    []SegmentLeaderEpochEntry: leaderEpoch int32, offset int64
     segmentSizeInBytes     int32
     remoteLogSegmentState  int8
-DeletePartitionStateRecord 1 versions 0
-    epoch                       int32
-    eventTimestamp              int64
-    remotePartitionDeleteState  int8
+DeletePartitionStateRecord 1 versions 0: epoch int32, eventTimestamp int64, remotePartitionDeleteState int8
 """)
 
 

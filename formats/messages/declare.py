@@ -11,10 +11,13 @@ A table says what Kafka's own schemas say (`common/message/*.json` and
 A message: name, api key, valid versions, the first flexible version if any. A field: name as Kafka's JSON has
 it, type, then in this order what differs from "in every version, never null, no tag": versions, `nullable`,
 `tag N`, `= default` of a tagged field (without it the type's zero). `[]` before a type is an array. Fields of
-a struct are indented below the first field of that type; later fields of the same message name the type
-alone.
+a struct are indented below the first field of that type; later fields of the table name the type alone. Few
+fields follow their message, or their struct, on its own line:
+
+    ShareGroupMetadataValue 11 versions 0 flexible 0+: epoch int32, metadataHash int64
 """
 
+import json
 import re
 from typing import NamedTuple, TypeAlias
 
@@ -95,12 +98,19 @@ class _Line(NamedTuple):
 
 def declared(table: str) -> dict[str, Schema]:
     """Return the messages of a table by name; ValueError names the line that is not of the language."""
-    lines = [_line(text) for text in table.splitlines() if text.strip()]
-    starts = [number for number, line in enumerate(lines) if number == 0 or line.depth == 0]
-    schemas = [
-        _schema(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)
-    ]
-    return {schema.name: schema for schema in schemas}
+    lines = [line for text in table.splitlines() if text.strip() for line in _lines(text)]
+    schemas: dict[str, Schema] = {}
+    structs: dict[str, tuple[Field, ...]] = {}
+    at = 0
+    while at < len(lines):
+        match = _MESSAGE.fullmatch(lines[at].text)
+        if match is None:
+            raise ValueError(f"no message: {lines[at].text}")
+        fields, at = _fields(lines, at + 1, 1, structs)
+        flexible = None if match["flexible"] is None else int(match["flexible"])
+        versions = _versions(match["versions"])
+        schemas[match["name"]] = Schema(match["name"], int(match["key"]), versions, flexible, fields)
+    return schemas
 
 
 def by_key(schemas: dict[str, Schema], suffix: str) -> dict[int, Schema]:
@@ -117,22 +127,13 @@ def zero(field: Field) -> Value:
     return SCALAR_DEFAULTS[field.type]
 
 
-def _line(text: str) -> _Line:
+def _lines(text: str) -> list[_Line]:
+    """Return a message or a field, and the fields that follow it on its line."""
     depth, rest = divmod(len(text) - len(text.lstrip()), INDENT)
     if rest:
         raise ValueError(f"indented by {len(text) - len(text.lstrip())}: {text.strip()}")
-    return _Line(depth, text.strip())
-
-
-def _schema(lines: list[_Line]) -> Schema:
-    match = _MESSAGE.fullmatch(lines[0].text)
-    if match is None:
-        raise ValueError(f"no message: {lines[0].text}")
-    fields, after = _fields(lines, 1, 1, {})
-    if after != len(lines):
-        raise ValueError(f"too deep: {lines[after].text}")
-    flexible = None if match["flexible"] is None else int(match["flexible"])
-    return Schema(match["name"], int(match["key"]), _versions(match["versions"]), flexible, fields)
+    owner, *fields = re.split(": |, ", text.strip())
+    return [_Line(depth, owner), *(_Line(depth + 1, field) for field in fields)]
 
 
 def _fields(
@@ -143,10 +144,11 @@ def _fields(
         match = _FIELD.fullmatch(lines[at].text)
         if match is None:
             raise ValueError(f"no field: {lines[at].text}")
-        at += 1
-        if match["type"] not in SCALAR_DEFAULTS and match["type"] not in structs:
-            structs[match["type"]], at = _fields(lines, at, depth + 1, structs)
-        fields.append(_field(match, structs.get(match["type"])))
+        kind, at = match["type"], at + 1
+        has_fields = at < len(lines) and lines[at].depth > depth
+        if kind not in SCALAR_DEFAULTS and (has_fields or kind not in structs):
+            structs[kind], at = _fields(lines, at, depth + 1, structs)
+        fields.append(_field(match, structs.get(kind)))
     return tuple(fields), at
 
 
@@ -163,14 +165,7 @@ def _field(match: re.Match[str], struct: tuple[Field, ...] | None) -> Field:
         default=None,
         struct=struct,
     )
-    default = (
-        zero(field)
-        if match["default"] is None
-        else None
-        if match["default"] == "null"
-        else int(match["default"])
-    )
-    return field._replace(default=default)
+    return field._replace(default=json.loads(match["default"]) if match["default"] else zero(field))
 
 
 def _versions(text: str) -> Versions:

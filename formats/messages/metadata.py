@@ -38,26 +38,15 @@ RegisterBrokerRecord 0 versions 0-4 flexible 0+
     isMigratingZkBroker   bool              2+
     incarnationId         uuid
     brokerEpoch           int64
-    endPoints             []BrokerEndpoint
-        name              string
-        host              string
-        port              uint16
-        securityProtocol  int16
-    features              []BrokerFeature
-        name                 string
-        minSupportedVersion  int16
-        maxSupportedVersion  int16
+    endPoints             []BrokerEndpoint: name string, host string, port uint16, securityProtocol int16
+    features              []BrokerFeature: name string, minSupportedVersion int16, maxSupportedVersion int16
     rack                  string            nullable
     fenced                bool
     inControlledShutdown  bool              1+
     logDirs               []uuid            3+ tag 0
     cordonedLogDirs       []uuid            4+ nullable tag 1 = null
-UnregisterBrokerRecord 1 versions 0 flexible 0+
-    brokerId     int32
-    brokerEpoch  int64
-TopicRecord 2 versions 0 flexible 0+
-    name     string
-    topicId  uuid
+UnregisterBrokerRecord 1 versions 0 flexible 0+: brokerId int32, brokerEpoch int64
+TopicRecord 2 versions 0 flexible 0+: name string, topicId uuid
 PartitionRecord 3 versions 0-2 flexible 0+
     partitionId             int32
     topicId                 uuid
@@ -97,14 +86,9 @@ AccessControlRecord 6 versions 0 flexible 0+
     host            string
     operation       int8
     permissionType  int8
-FenceBrokerRecord 7 versions 0 flexible 0+
-    id     int32
-    epoch  int64
-UnfenceBrokerRecord 8 versions 0 flexible 0+
-    id     int32
-    epoch  int64
-RemoveTopicRecord 9 versions 0 flexible 0+
-    topicId  uuid
+FenceBrokerRecord 7 versions 0 flexible 0+: id int32, epoch int64
+UnfenceBrokerRecord 8 versions 0 flexible 0+: id int32, epoch int64
+RemoveTopicRecord 9 versions 0 flexible 0+: topicId uuid
 DelegationTokenRecord 10 versions 0 flexible 0+
     owner                string
     requester            string
@@ -120,20 +104,13 @@ UserScramCredentialRecord 11 versions 0 flexible 0+
     storedKey   bytes
     serverKey   bytes
     iterations  int32
-FeatureLevelRecord 12 versions 0 flexible 0+
-    name          string
-    featureLevel  int16
+FeatureLevelRecord 12 versions 0 flexible 0+: name string, featureLevel int16
 ClientQuotaRecord 14 versions 0 flexible 0+
-    entity  []EntityData
-        entityType  string
-        entityName  string  nullable
+    entity  []EntityData: entityType string, entityName string nullable
     key     string
     value   float64
     remove  bool
-ProducerIdsRecord 15 versions 0 flexible 0+
-    brokerId        int32
-    brokerEpoch     int64
-    nextProducerId  int64
+ProducerIdsRecord 15 versions 0 flexible 0+: brokerId int32, brokerEpoch int64, nextProducerId int64
 BrokerRegistrationChangeRecord 17 versions 0-3 flexible 0+
     brokerId              int32
     brokerEpoch           int64
@@ -150,38 +127,22 @@ AccessControlEntryRecord 18 versions 0 flexible 0+
     host            string
     operation       int8
     permissionType  int8
-RemoveAccessControlEntryRecord 19 versions 0 flexible 0+
-    id  uuid
+RemoveAccessControlEntryRecord 19 versions 0 flexible 0+: id uuid
 NoOpRecord 20 versions 0 flexible 0+
-ZkMigrationStateRecord 21 versions 0 flexible 0+
-    zkMigrationState  int8
-RemoveUserScramCredentialRecord 22 versions 0 flexible 0+
-    name       string
-    mechanism  int8
-BeginTransactionRecord 23 versions 0 flexible 0+
-    name  string  nullable tag 0 = null
+ZkMigrationStateRecord 21 versions 0 flexible 0+: zkMigrationState int8
+RemoveUserScramCredentialRecord 22 versions 0 flexible 0+: name string, mechanism int8
+BeginTransactionRecord 23 versions 0 flexible 0+: name string nullable tag 0 = null
 EndTransactionRecord 24 versions 0 flexible 0+
-AbortTransactionRecord 25 versions 0 flexible 0+
-    reason  string  nullable tag 0 = null
-RemoveDelegationTokenRecord 26 versions 0 flexible 0+
-    tokenId  string
+AbortTransactionRecord 25 versions 0 flexible 0+: reason string nullable tag 0 = null
+RemoveDelegationTokenRecord 26 versions 0 flexible 0+: tokenId string
 RegisterControllerRecord 27 versions 0 flexible 0+
     controllerId      int32
     incarnationId     uuid
     zkMigrationReady  bool
-    endPoints         []ControllerEndpoint
-        name              string
-        host              string
-        port              uint16
-        securityProtocol  int16
-    features          []ControllerFeature
-        name                 string
-        minSupportedVersion  int16
-        maxSupportedVersion  int16
-ClearElrRecord 28 versions 0 flexible 0+
-    topicName  string
-UnregisterControllerRecord 29 versions 0 flexible 0+
-    controllerId  int32
+    endPoints         []ControllerEndpoint: name string, host string, port uint16, securityProtocol int16
+    features          []ControllerFeature: name string, minSupportedVersion int16, maxSupportedVersion int16
+ClearElrRecord 28 versions 0 flexible 0+: topicName string
+UnregisterControllerRecord 29 versions 0 flexible 0+: controllerId int32
 """)
 METADATA_RECORDS = {schema.api_key: schema for schema in METADATA_SCHEMAS.values()}
 

@@ -46,39 +46,26 @@ metadata.
 REMOTE_SCHEMAS = declared("""
 RemoteLogSegmentMetadataRecord 0 versions 0-2 flexible 0+
     remoteLogSegmentId     RemoteLogSegmentIdEntry
-        topicIdPartition  TopicIdPartitionEntry
-            name       string
-            id         uuid
-            partition  int32
+        topicIdPartition  TopicIdPartitionEntry: name string, id uuid, partition int32
         id                uuid
     startOffset            int64
     endOffset              int64
     brokerId               int32
     maxTimestampMs         int64
     eventTimestampMs       int64
-    segmentLeaderEpochs    []SegmentLeaderEpochEntry
-        leaderEpoch  int32
-        offset       int64
+    segmentLeaderEpochs    []SegmentLeaderEpochEntry: leaderEpoch int32, offset int64
     segmentSizeInBytes     int32
     customMetadata         bytes                      1+ nullable
     remoteLogSegmentState  int8
     txnIndexEmpty          bool                       2+ tag 0
 RemoteLogSegmentMetadataUpdateRecord 1 versions 0-1 flexible 0+
     remoteLogSegmentId     RemoteLogSegmentIdEntry
-        topicIdPartition  TopicIdPartitionEntry
-            name       string
-            id         uuid
-            partition  int32
-        id                uuid
     brokerId               int32
     eventTimestampMs       int64
     customMetadata         bytes                    1+ nullable
     remoteLogSegmentState  int8
 RemotePartitionDeleteMetadataRecord 2 versions 0 flexible 0+
     topicIdPartition            TopicIdPartitionEntry
-        name       string
-        id         uuid
-        partition  int32
     brokerId                    int32
     eventTimestampMs            int64
     remotePartitionDeleteState  int8
@@ -90,8 +77,6 @@ RemoteLogSegmentMetadataSnapshotRecord 3 versions 0-2 flexible 0+
     maxTimestampMs         int64
     eventTimestampMs       int64
     segmentLeaderEpochs    []SegmentLeaderEpochEntry
-        leaderEpoch  int32
-        offset       int64
     segmentSizeInBytes     int32
     customMetadata         bytes                      1+ nullable
     remoteLogSegmentState  int8

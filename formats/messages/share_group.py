@@ -8,10 +8,7 @@ share-coordinator, 4.3.1. Keys and values are framed as in `__consumer_offsets`.
 from formats.messages.declare import by_key, declared
 
 SHARE_SCHEMAS = declared("""
-ShareSnapshotKey 0 versions 0
-    groupId    string
-    topicId    uuid
-    partition  int32
+ShareSnapshotKey 0 versions 0: groupId string, topicId uuid, partition int32
 ShareSnapshotValue 0 versions 0 flexible 0+
     snapshotEpoch          int32
     stateEpoch             int32
@@ -25,20 +22,13 @@ ShareSnapshotValue 0 versions 0 flexible 0+
         lastOffset     int64
         deliveryState  int8
         deliveryCount  int16
-ShareUpdateKey 1 versions 0
-    groupId    string
-    topicId    uuid
-    partition  int32
+ShareUpdateKey 1 versions 0: groupId string, topicId uuid, partition int32
 ShareUpdateValue 1 versions 0 flexible 0+
     snapshotEpoch          int32
     leaderEpoch            int32
     startOffset            int64
     deliveryCompleteCount  int32         tag 0 = -1
     stateBatches           []StateBatch
-        firstOffset    int64
-        lastOffset     int64
-        deliveryState  int8
-        deliveryCount  int16
 """)
 SHARE_KEYS = by_key(SHARE_SCHEMAS, "Key")
 SHARE_VALUES = by_key(SHARE_SCHEMAS, "Value")

@@ -8,8 +8,7 @@ transaction-coordinator, 4.3.1. Keys and values are framed as in `__consumer_off
 from formats.messages.declare import by_key, declared
 
 TRANSACTION_SCHEMAS = declared("""
-TransactionLogKey 0 versions 0
-    transactionalId  string
+TransactionLogKey 0 versions 0: transactionalId string
 TransactionLogValue 0 versions 0-1 flexible 1+
     producerId                        int64
     previousProducerId                int64               1+ tag 0 = -1
@@ -18,9 +17,7 @@ TransactionLogValue 0 versions 0-1 flexible 1+
     nextProducerEpoch                 int16               1+ tag 3 = -1
     transactionTimeoutMs              int32
     transactionStatus                 int8
-    transactionPartitions             []PartitionsSchema  nullable
-        topic         string
-        partitionIds  []int32
+    transactionPartitions             []PartitionsSchema  nullable: topic string, partitionIds []int32
     transactionLastUpdateTimestampMs  int64
     transactionStartTimestampMs       int64
     clientTransactionVersion          int16               1+ tag 2 = 0

@@ -37,6 +37,26 @@ def test_a_table():
     assert zero(again) == {"name": "", "inner": {"flag": False}}
 
 
+def test_fields_on_the_line_of_their_owner():
+    apart = """
+A 1 versions 0-1 flexible 1+
+    one   []Pair  nullable tag 0 = null
+        key    string
+        value  int32  1+
+B 2 versions 0
+    key   string
+    rest  []Pair
+        key    string
+        value  int32  1+
+"""
+    together = """
+A 1 versions 0-1 flexible 1+
+    one   []Pair  nullable tag 0 = null: key string, value int32 1+
+B 2 versions 0: key string, rest []Pair
+"""
+    assert declared(together) == declared(apart)
+
+
 def test_by_key():
     schemas = declared(TABLE)
     assert by_key(schemas, "Key") == {3: schemas["FirstKey"]}
