@@ -215,11 +215,8 @@ def checked(
     if len(bad):
         first = int(bad[0])
         why = (BAD_MAGIC, int(magic[first])) if magic[first] < 0 else (BAD_LENGTH, int(length[first]))
-        links, at, fields = (
-            Chain(links.positions[:first], links.positions[first], *why),
-            at[:first],
-            fields[:first],
-        )
+        links = Chain(links.positions[:first], links.positions[first], *why)
+        at, fields = at[:first], fields[:first]
     for number in np.flatnonzero(is_legacy(fields["magic"])).tolist():
         fields[number] = read_header(window, links.positions[number] if stride is None else number * stride)
     return Headers(links, at, fields)

@@ -16,8 +16,8 @@ else must fit: every line, and the count. Blanks may separate and may end an
 entry's line, not begin it; the version and the count tolerate none.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from formats.errors import CorruptError, FormatError, UnsupportedError
 from formats.java_text import BLANKS, INT_BITS, LONG_BITS, Line, integer, lines, split
@@ -25,8 +25,6 @@ from formats.types import Buffer, TopicPartition
 
 CHECKPOINT_VERSION = 0
 FIRST_ENTRY_LINE = 3
-
-T = TypeVar("T")
 
 
 class EpochEntry(NamedTuple):
@@ -44,19 +42,12 @@ class OffsetEntry(NamedTuple):
     offset: int
 
 
-class CommittedOffset(NamedTuple):
-    """How far the remote log metadata manager had consumed a partition of its topic."""
-
-    metadata_partition: int
-    committed_offset: int
-
-
 def read_leader_epoch_checkpoint(data: Buffer) -> list[EpochEntry]:
     """Return the entries of a leader-epoch-checkpoint in the order of the file, not as a broker holds them.
 
     UnsupportedError for another version, CorruptError where `LeaderEpochCheckpointFile.read` throws.
     """
-    return [entry for _, entry in _entries(data, _epoch_entry)]
+    return [EpochEntry(*numbers) for _, (_, *numbers) in _entries(data, "epoch start_offset")]
 
 
 def check_epoch_entries(entries: Sequence[EpochEntry], data: Buffer = b"") -> None:
@@ -74,7 +65,7 @@ def check_epoch_entries(entries: Sequence[EpochEntry], data: Buffer = b"") -> No
 
 def read_offset_entries(data: Buffer) -> list[OffsetEntry]:
     """Return every line of a `*-offset-checkpoint` in the order of the file, repeated partitions included."""
-    return [entry for _, entry in _entries(data, _offset_entry)]
+    return [OffsetEntry(*entry) for _, entry in _entries(data, "topic partition offset")]
 
 
 def read_offset_checkpoint(data: Buffer) -> dict[TopicPartition, int]:
@@ -85,10 +76,10 @@ def read_offset_checkpoint(data: Buffer) -> dict[TopicPartition, int]:
 def read_committed_offsets(data: Buffer) -> dict[int, int]:
     """Return metadata partition -> committed offset of `_rlmm_committed_offsets`, each once."""
     offsets: dict[int, int] = {}
-    for line, entry in _entries(data, _committed_offset):
-        if entry.metadata_partition in offsets:
+    for line, (_, partition, offset) in _entries(data, "metadata_partition committed_offset"):
+        if partition in offsets:
             raise line.corrupt("each metadata partition once")
-        offsets[entry.metadata_partition] = entry.committed_offset
+        offsets[partition] = offset
     return offsets
 
 
@@ -116,7 +107,7 @@ def lacks_lines(error: FormatError) -> bool:
     return is_count and isinstance(found, int) and isinstance(expected, int) and found < expected
 
 
-def _entries(data: Buffer, parse: Callable[[Line], T]) -> list[tuple[Line, T]]:
+def _entries(data: Buffer, names: str) -> list[tuple[Line, tuple[str, int, int]]]:
     rest = lines(data)
     first = next(rest, None)
     if first is None:
@@ -130,7 +121,7 @@ def _entries(data: Buffer, parse: Callable[[Line], T]) -> list[tuple[Line, T]]:
     count = _number(second, COUNT_FIELD)
     if count < 0:
         raise second.corrupt(COUNT_FIELD)
-    entries = [(line, parse(line)) for line in rest]
+    entries = [(line, _entry(line, names)) for line in rest]
     if len(entries) != count:
         raise CorruptError(second.position, f"{second.field}, the number of entries", count, len(entries))
     return entries
@@ -143,27 +134,13 @@ def _number(line: Line, what: str) -> int:
     return value
 
 
-def _epoch_entry(line: Line) -> EpochEntry:
-    epoch, start_offset = _numbers(line, split(BLANKS, line.text), "epoch start_offset")
-    return EpochEntry(epoch, start_offset)
-
-
-def _committed_offset(line: Line) -> CommittedOffset:
-    partition, offset = _numbers(line, split(BLANKS, line.text), "metadata_partition committed_offset")
-    return CommittedOffset(partition, offset)
-
-
-def _offset_entry(line: Line) -> OffsetEntry:
-    topic, *numbers = split(BLANKS, line.text) or [""]
-    partition, offset = _numbers(line, numbers, "topic partition offset")
-    return OffsetEntry(topic, partition, offset)
-
-
-def _numbers(line: Line, tokens: list[str], expected: str) -> tuple[int, int]:
-    """Return the last two tokens of an entry: an i32 and an i64."""
-    if len(tokens) == 2:
-        small, large = integer(tokens[0], INT_BITS), integer(tokens[1], LONG_BITS)
+def _entry(line: Line, names: str) -> tuple[str, int, int]:
+    """Return the first token of an entry, and the last two, an i32 and an i64; `names`: of all."""
+    tokens = split(BLANKS, line.text)
+    is_whole = len(tokens) == len(names.split())
+    if is_whole:
+        small, large = integer(tokens[-2], INT_BITS), integer(tokens[-1], LONG_BITS)
         if small is not None and large is not None:
-            return small, large
-    error = line.corrupt(expected)
-    raise NotNumbersError(*error.args) if len(tokens) == 2 else error
+            return tokens[0], small, large
+    error = line.corrupt(names)
+    raise NotNumbersError(*error.args) if is_whole else error

@@ -19,7 +19,7 @@ and no further; an lz4 frame can overrun it by one block, 4 MiB at most.
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -82,11 +82,13 @@ def decompress(codec: int, data: Buffer, limit: int, *, magic: int = 2) -> Buffe
     TruncatedError where the stream ends too early, UnsupportedError for codecs 5 to 7; positions are in
     `data`.
     """
+    if codec == NONE:
+        return data
     if codec not in _CODECS or (codec == ZSTD and magic < 2):
         raise UnsupportedError(0, "codec", "0 to 4" if magic > 1 else "0 to 3", codec)
-    if codec and data[: len(WITHOUT_PAYLOAD)] == WITHOUT_PAYLOAD:
+    if data[: len(WITHOUT_PAYLOAD)] == WITHOUT_PAYLOAD:
         return _without_payload(data[len(WITHOUT_PAYLOAD) :], limit)
-    return _CODECS[codec](memoryview(data), limit, magic) if codec else data
+    return _CODECS[codec](memoryview(data), limit, magic)
 
 
 def _without_payload(data: Buffer, limit: int) -> Buffer:
@@ -262,11 +264,10 @@ def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
             raise TruncatedError(position, "lz4 block", f"{size} bytes", len(data) - start)
         block = data[start : start + size]
         try:
-            out += (
-                block
-                if stored
-                else room[: cramjam.lz4.decompress_block_into(block, room, output_len=len(room))]
+            unpacked = (
+                None if stored else cramjam.lz4.decompress_block_into(block, room, output_len=len(room))
             )
+            out += block if stored else room[:unpacked]
         except cramjam.DecompressionError as error:
             raise CorruptError(
                 start, "lz4 block", f"at most {frame.largest_block} bytes", str(error)
@@ -395,10 +396,4 @@ def _inside(data: memoryview, start: int, end: int) -> int:
     return end
 
 
-_CODECS: dict[int, Callable[[memoryview, int, int], Buffer]] = {
-    NONE: lambda data, _limit, _magic: data,
-    GZIP: _gzip,
-    SNAPPY: _snappy,
-    LZ4: _lz4,
-    ZSTD: _zstd,
-}
+_CODECS = {GZIP: _gzip, SNAPPY: _snappy, LZ4: _lz4, ZSTD: _zstd}

@@ -91,35 +91,18 @@ def is_relative(offset: "int | NDArray[np.int64]", base: int) -> "bool | NDArray
     return (offset >= base) & (offset - base <= MAX_INT)
 
 
-def slots(layout: Layout[R], buffer: Buffer) -> Callable[[int], R]:
-    """Return the reader of a slot, by its number, of an index in memory: what the searches call."""
-
-    def get(slot: int) -> R:
-        return layout.read(buffer, slot * layout.size)
-
-    return get
-
-
 def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> int:
     """Return the slot that AbstractIndex.largestLowerBoundSlotFor finds for a target, -1 if none.
 
-    In an index that does not rise it is where the broker's binary search ends, its warm section included.
+    The warm section is searched if it begins below the target, else what is before. In an index that does not
+    rise it is where the broker's binary search ends.
     """
     if entries == 0:
         return NO_SLOT
-    begin, end = _section(entries, value, target, entry_size)
-    if begin == 0 and value(0) > target:
-        return NO_SLOT
-    return _binary_search(value, target, begin, end)
-
-
-def _section(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> tuple[int, int]:
-    """Return the first and last slot to search: the warm section if it begins below the target, or before."""
     first_warm = max(0, entries - 1 - WARM_BYTES // entry_size)
-    return (first_warm, entries - 1) if value(first_warm) < target else (0, first_warm)
-
-
-def _binary_search(value: Callable[[int], int], target: int, low: int, high: int) -> int:
+    low, high = (first_warm, entries - 1) if value(first_warm) < target else (0, first_warm)
+    if low == 0 and value(0) > target:
+        return NO_SLOT
     while low < high:
         middle = (low + high + 1) // 2
         probed = value(middle)

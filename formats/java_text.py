@@ -26,18 +26,16 @@ FOUND_MAX = 120
 
 CUT_SHORT = "a file that is cut, as a full disk leaves one"
 
+_CHECKPOINT_STEMS = (
+    "leader-epoch",
+    "recovery-point-offset",
+    "log-start-offset",
+    "replication-offset",
+    "cleaner-offset",
+)
 LAST_BYTES = {
-    **dict.fromkeys(
-        (
-            "meta.properties",
-            "leader-epoch-checkpoint",
-            "recovery-point-offset-checkpoint",
-            "log-start-offset-checkpoint",
-            "replication-offset-checkpoint",
-            "cleaner-offset-checkpoint",
-        ),
-        (0, b"\n"),
-    ),
+    "meta.properties": (0, b"\n"),
+    **{f"{name}-checkpoint": (0, b"\n") for name in _CHECKPOINT_STEMS},
     "partition.metadata": (len("version: 0\ntopic_id: ") + 22, b""),
     "quorum-state": (0, b"}"),
 }
@@ -80,11 +78,9 @@ NUL_TAIL = "NUL bytes from byte {} on, as a power cut leaves a file"
 
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)`, which marks damage otherwise than Python."""
-    return (
-        data.decode("ascii")
-        if data.isascii()
-        else _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
-    )
+    if data.isascii():
+        return data.decode("ascii")
+    return _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
 
 
 def left_by_a_crash(name: str, data: Buffer) -> str | None:

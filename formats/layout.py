@@ -100,16 +100,11 @@ class Layout(Generic[R]):
     def parts(self, buffer: Buffer, position: int = 0, structure: str = "") -> tuple[FieldSpan, ...]:
         """Return every field of the row at `position` with its place, without gaps; errors as `read`."""
         values: Any = self.read(buffer, position)
+        owner = structure or self.name
+        starts = (position + field.offset for field in self.fields)
         return tuple(
-            FieldSpan(
-                structure or self.name,
-                field.name,
-                position + field.offset,
-                position + field.offset + field.size,
-                value,
-                field.doc,
-            )
-            for field, value in zip(self.fields, values, strict=True)
+            FieldSpan(owner, field.name, start, start + field.size, value, field.doc)
+            for field, start, value in zip(self.fields, starts, values, strict=True)
         )
 
     def rows(self, buffer: Buffer) -> Iterator[R]:

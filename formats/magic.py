@@ -19,7 +19,7 @@ from struct import Struct as Fields
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from formats import legacy
-from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_V2, BatchHeader
+from formats.batch import BATCH, CRC_FROM, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_V2, BatchHeader
 from formats.crc import crc32, crc32c
 from formats.errors import TruncatedError
 from formats.layout import Layout
@@ -50,26 +50,15 @@ class BatchFormat(NamedTuple):
     """Reads the checksum as stored from the bytes of a batch."""
 
 
+_BY_MAGIC: tuple[tuple[int, Layout[Any], int, int, Callable[[Buffer, int], int]], ...] = (
+    (0, MESSAGE_V0, 2 * LENGTH_SIZE, legacy.MESSAGE_CRC_FROM, crc32),
+    (1, MESSAGE_V1, 2 * LENGTH_SIZE, legacy.MESSAGE_CRC_FROM, crc32),
+    (2, BATCH, 0, CRC_FROM, crc32c),
+)
+"""Magic, header, least bytes after it, first byte under the checksum, and the checksum."""
 BATCH_FORMATS = {
-    0: BatchFormat(
-        0,
-        MESSAGE_V0,
-        MESSAGE_V0.size - LOG_OVERHEAD + 2 * LENGTH_SIZE,
-        legacy.MESSAGE_CRC_FROM,
-        crc32,
-        MESSAGE_V0.only("crc"),
-    ),
-    1: BatchFormat(
-        1,
-        MESSAGE_V1,
-        MESSAGE_V1.size - LOG_OVERHEAD + 2 * LENGTH_SIZE,
-        legacy.MESSAGE_CRC_FROM,
-        crc32,
-        MESSAGE_V1.only("crc"),
-    ),
-    2: BatchFormat(
-        2, BATCH, BATCH.size - LOG_OVERHEAD, BATCH.span("attributes")[0], crc32c, BATCH.only("crc")
-    ),
+    magic: BatchFormat(magic, layout, layout.size - LOG_OVERHEAD + least, start, checksum, layout.only("crc"))
+    for magic, layout, least, start, checksum in _BY_MAGIC
 }
 
 

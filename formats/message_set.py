@@ -149,16 +149,8 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
         if stream is not None and codec:
             place = position + ATTRIBUTES_POSITION
             raise CorruptError(place, "codec", "0 inside a wrapper", codec).in_stream(stream)
-        yield LegacyMessage(
-            java_long(header.offset + added),
-            timestamp,
-            kind,
-            header.magic,
-            header.attributes,
-            header.crc,
-            position,
-            data,
-        )
+        offset, stored = java_long(header.offset + added), (header.magic, header.attributes, header.crc)
+        yield LegacyMessage(offset, timestamp, kind, *stored, position, data)
 
 
 def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
@@ -247,14 +239,8 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[FieldSpa
             yield FieldSpan(structure, field, start, end, bytes(view[start:end]))
         position = max(start, end)
     if position < len(view):
-        yield FieldSpan(
-            structure,
-            "trailing",
-            position,
-            len(view),
-            bytes(view[position:]),
-            "after the value: Kafka does not look at it",
-        )
+        doc = "after the value: Kafka does not look at it"
+        yield FieldSpan(structure, "trailing", position, len(view), bytes(view[position:]), doc)
 
 
 def _key_position(magic: int) -> int:

@@ -122,7 +122,6 @@ _WITH_OFFSET = frozenset({*EXTENSION_KINDS, "cleaned", "swap"})
 """Last words of the names from which a starting broker reads an offset (LogLoader, ProducerStateManager)."""
 _UUID_PATTERN = re.compile(r"[A-Za-z0-9_-]{22}")
 _KRAFT = re.compile(r"(.{20}).(.{10}).*\.checkpoint((?:\.part|\.deleted)?)", re.DOTALL)
-_WELL_KNOWN_NAME = re.compile(r"(.+?)((?:\.tmp)?)")
 _JAVA_BLANK = re.compile(r"[ \t\n\x0b\f\r]")
 
 
@@ -164,11 +163,8 @@ class PartitionDir(NamedTuple):
 
 def has_no_offset(name: str) -> bool:
     """Return whether a file is named like one of a log, but for the offset: no broker loads that."""
-    return (
-        name.rpartition(".")[2] in _WITH_OFFSET
-        and "." in name
-        and integer(name.partition(".")[0], LONG_BITS) is None
-    )
+    stem, dot, _ = name.partition(".")
+    return bool(dot) and name.rpartition(".")[2] in _WITH_OFFSET and integer(stem, LONG_BITS) is None
 
 
 def file_prefix(offset: int) -> str:
@@ -194,13 +190,9 @@ def canonical_name(name: str) -> str | None:
 @lru_cache(maxsize=SAME_NAMES)
 def parse_file(name: str) -> FileName:
     """Return what the name of a file says, of kind `unknown` if no rule fits; never an error."""
-    return (
-        _well_known(name)
-        or _kraft_snapshot(name)
-        or _segment_file(name)
-        or _nameless_snapshot(name)
-        or FileName(name)
-    )
+    is_snapshot = name.endswith(f".{PRODUCER_SNAPSHOT}")
+    other = FileName(name, PRODUCER_SNAPSHOT, is_canonical=False) if is_snapshot else FileName(name)
+    return _well_known(name) or _kraft_snapshot(name) or _segment_file(name) or other
 
 
 def parse_partition_dir(name: str) -> PartitionDir | None:
@@ -249,11 +241,9 @@ def _without_uuid(name: str, end: int) -> tuple[str, str | None]:
 
 
 def _well_known(name: str) -> FileName | None:
-    match = _WELL_KNOWN_NAME.fullmatch(name)
-    kind = WELL_KNOWN_KINDS.get(match.group(1)) if match else None
-    if match is None or kind is None:
-        return None
-    return FileName(name, kind, WELL_KNOWN, suffix=match.group(2))
+    stem = name.removesuffix(".tmp")
+    kind = WELL_KNOWN_KINDS.get(stem)
+    return None if kind is None else FileName(name, kind, WELL_KNOWN, suffix=name[len(stem) :])
 
 
 def _kraft_snapshot(name: str) -> FileName | None:
@@ -297,11 +287,3 @@ def _segment_file(name: str) -> FileName | None:
             name, kind, IN_TIERED_STORAGE, base_offset, suffix, None, tiered.group(2), is_canonical
         )
     return None
-
-
-def _nameless_snapshot(name: str) -> FileName | None:
-    return (
-        FileName(name, PRODUCER_SNAPSHOT, is_canonical=False)
-        if name.endswith(f".{PRODUCER_SNAPSHOT}")
-        else None
-    )

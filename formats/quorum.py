@@ -49,12 +49,12 @@ def read_quorum_state(data: Buffer) -> QuorumState:
     old = version == 0
     return QuorumState(
         version,
-        _number(_required(content, "leaderId"), "leaderId", INT_BITS),
-        _number(_required(content, "leaderEpoch"), "leaderEpoch", INT_BITS),
-        _number(_required(content, "votedId"), "votedId", INT_BITS),
-        None if old else _uuid(_required(content, "votedDirectoryId")),
-        _text(_required(content, "clusterId"), "clusterId") if old else None,
-        _number(_required(content, "appliedOffset"), "appliedOffset", LONG_BITS) if old else None,
+        _number(content, "leaderId", INT_BITS),
+        _number(content, "leaderEpoch", INT_BITS),
+        _number(content, "votedId", INT_BITS),
+        None if old else _uuid(_text(content, "votedDirectoryId")),
+        _text(content, "clusterId") if old else None,
+        _number(content, "appliedOffset", LONG_BITS) if old else None,
         _voters(_required(content, "currentVoters")) if old else None,
     )
 
@@ -74,22 +74,24 @@ def _version(value: Any) -> int:
     return (int(value) + 0x8000) % 0x10000 - 0x8000
 
 
-def _number(value: Any, key: str, bits: int) -> int:
+def _number(content: dict[str, Any], key: str, bits: int) -> int:
+    value = _required(content, key)
     number = integer(str(value), bits) if type(value) is int else None
     if number is None:
         raise CorruptError(0, key, f"a {bits}-bit number", shown(str(value)))
     return number
 
 
-def _text(value: Any, key: str) -> str:
+def _text(content: dict[str, Any], key: str) -> str:
+    value = _required(content, key)
     if not isinstance(value, str):
         raise CorruptError(0, key, "a text", shown(str(value)))
     return value
 
 
-def _uuid(value: Any) -> str:
+def _uuid(text: str) -> str:
     try:
-        return uuid_text(uuid_bytes(_text(value, "votedDirectoryId"), "votedDirectoryId"))
+        return uuid_text(uuid_bytes(text, "votedDirectoryId"))
     except FormatError as error:
         raise CorruptError(0, "votedDirectoryId", error.expected, error.found) from error
 
@@ -99,7 +101,4 @@ def _voters(value: Any) -> tuple[int, ...] | None:
         return None
     if not isinstance(value, list):
         raise CorruptError(0, "currentVoters", "an array", shown(str(value)))
-    return tuple(
-        _number(_required(voter if isinstance(voter, dict) else {}, "voterId"), "voterId", INT_BITS)
-        for voter in value
-    )
+    return tuple(_number(voter if isinstance(voter, dict) else {}, "voterId", INT_BITS) for voter in value)

@@ -129,10 +129,8 @@ def records(
     few: when the iteration gets there, as Kafka's; positions are in `data`. LimitError for a record of more
     headers, or longer header keys, than a batch of `limit` bytes may have: they take many times their bytes.
     """
-    most_headers, longest_keys = (
-        max(limit // BYTES_A_HEADER, FEWEST_HEADERS),
-        max(limit // HEADER_KEYS_SHARE, SHORTEST_KEYS),
-    )
+    most_headers = max(limit // BYTES_A_HEADER, FEWEST_HEADERS)
+    longest_keys = max(limit // HEADER_KEYS_SHARE, SHORTEST_KEYS)
     position = start
     append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_MASK else None
     if header.records_count < 0:
@@ -141,12 +139,8 @@ def records(
         owner = _NO_SPANS if spans is None else _Spans(spans, f"record {number}")
         record, position = _record(header, data, position, append_time, most_headers, longest_keys, owner)
         if number == header.records_count - 1 and position != len(data):
-            raise CorruptError(
-                position,
-                "records",
-                f"{header.records_count} records to the end",
-                f"{len(data) - position} bytes more",
-            )
+            counted, left = f"{header.records_count} records to the end", len(data) - position
+            raise CorruptError(position, "records", counted, f"{left} bytes more")
         yield record
 
 

@@ -146,10 +146,8 @@ def record_columns(
     if fits.all() and is_plain.all():
         yield from _as_they_lie(view, starts, ends, headers)
         return
-    counts, codecs = (
-        headers["records_count"].tolist(),
-        (headers["attributes"] & COMPRESSION_CODEC_MASK).tolist(),
-    )
+    counts = headers["records_count"].tolist()
+    codecs = (headers["attributes"] & COMPRESSION_CODEC_MASK).tolist()
     bodies: list[Buffer | None] = []
     first, size, records = 0, 0, 0
     for number, (start, end, count, codec, fit) in enumerate(
@@ -369,23 +367,11 @@ def _columns(
         name: headers[name].astype(np.int64)[batch]
         for name in ("base_offset", "base_timestamp", "max_timestamp", "base_sequence")
     }
-    columns = RecordColumns(
-        0,
-        headers,
-        limits,
-        data,
-        batch,
-        base["base_offset"] + delta,
-        np.where(append_time, base["max_timestamp"], base["base_timestamp"] + timestamp),
-        np.where(base["base_sequence"] >= 0, add_sequences(base["base_sequence"], delta), NO_SEQUENCE),
-        attributes,
-        key_start,
-        key_length,
-        value_start,
-        value_length,
-        count,
-        *lists,
-    )
+    offset, is_numbered = base["base_offset"] + delta, base["base_sequence"] >= 0
+    timestamp = np.where(append_time, base["max_timestamp"], base["base_timestamp"] + timestamp)
+    sequence = np.where(is_numbered, add_sequences(base["base_sequence"], delta), NO_SEQUENCE)
+    each = batch, offset, timestamp, sequence, attributes, key_start, key_length, value_start, value_length
+    columns = RecordColumns(0, headers, limits, data, *each, count, *lists)
     return columns, set(batch[read.bad].tolist())
 
 

@@ -22,9 +22,7 @@ from formats.messages.remote import (
     LAYOUT_4_0,
     LAYOUTS,
     MESSAGE_VERSION,
-    PARTITION_DELETE_METADATA,
     SEGMENT_METADATA,
-    SEGMENT_METADATA_SNAPSHOT,
     SEGMENT_METADATA_UPDATE,
     SHORTEST_ENVELOPE,
     read_value,
@@ -145,7 +143,7 @@ STATES: dict[type[RemoteLogMetadata], dict[int, str]] = {
     RemotePartitionDeleteMetadata: PARTITION_DELETE_STATES,
     RemoteLogSegmentMetadataSnapshot: SEGMENT_STATES,
 }
-"""Kafka's names of the states that a record can have."""
+"""The records by their api keys, from 0 on, and Kafka's names of the states that each can have."""
 
 
 def state_name(record: RemoteLogMetadata) -> str:
@@ -239,18 +237,10 @@ def row_of(
         "txn_index_empty": None if LAYOUTS[layout] == LAYOUT_3_0 else fields.get("txnIndexEmpty", False),
         "unknown_tags": unknown_tags,
     }
-    row = _ROWS[api_key]
+    row = (*STATES,)[api_key]
     return row._make(map(values.__getitem__, row._fields))
 
 
 @cache
 def _column(field: str) -> str:
     return re.sub("[A-Z]", r"_\g<0>", field).lower()
-
-
-_ROWS: dict[int, type[RemoteLogMetadata]] = {
-    SEGMENT_METADATA: RemoteLogSegmentMetadata,
-    SEGMENT_METADATA_UPDATE: RemoteLogSegmentMetadataUpdate,
-    PARTITION_DELETE_METADATA: RemotePartitionDeleteMetadata,
-    SEGMENT_METADATA_SNAPSHOT: RemoteLogSegmentMetadataSnapshot,
-}

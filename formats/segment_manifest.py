@@ -149,15 +149,12 @@ def read_segment_manifest(data: Buffer) -> SegmentManifest:
     segment = content.get("remoteLogSegmentMetadata")
     if segment is not None and not isinstance(segment, dict):
         raise CorruptError(0, "remoteLogSegmentMetadata", "an object", _shown(segment))
-    return SegmentManifest(
-        _chunk_index(_member(content, "chunkIndex", "chunkIndex", dict)),
-        _indexes(_member(content, "segmentIndexes", "segmentIndexes", dict)),
-        compression,
-        None
-        if content.get("encryption") is None
-        else _encryption(_member(content, "encryption", "encryption", dict)),
-        segment,
-    )
+    chunk_index = _chunk_index(_member(content, "chunkIndex", "chunkIndex", dict))
+    indexes = _indexes(_member(content, "segmentIndexes", "segmentIndexes", dict))
+    encryption = None
+    if content.get("encryption") is not None:
+        encryption = _encryption(_member(content, "encryption", "encryption", dict))
+    return SegmentManifest(chunk_index, indexes, compression, encryption, segment)
 
 
 def read_chunk_sizes(data: Buffer) -> tuple[int, ...]:

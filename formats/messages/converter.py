@@ -128,16 +128,7 @@ def _quoted(text: str) -> str:
 
 
 _ESCAPES = {number: f"\\u{number:04X}" for number in range(0x20)} | {
-    ord(character): escape
-    for character, escape in {
-        '"': '\\"',
-        "\\": "\\\\",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-    }.items()
+    ord(character): f"\\{letter}" for character, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
 }
 
 

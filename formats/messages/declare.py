@@ -25,12 +25,8 @@ Value: TypeAlias = "bool | int | float | str | bytes | list[Value] | dict[str, V
 """A field's value; uuids as Kafka prints them, bytes as bytes, null as None."""
 
 SCALAR_DEFAULTS: dict[str, Value] = {
+    **dict.fromkeys(("int8", "int16", "uint16", "int32", "int64"), 0),
     "bool": False,
-    "int8": 0,
-    "int16": 0,
-    "uint16": 0,
-    "int32": 0,
-    "int64": 0,
     "float64": 0.0,
     "uuid": "AAAAAAAAAAAAAAAAAAAAAA",
     "string": "",

@@ -38,10 +38,8 @@ def flat_printer(schema: Schema, version: int) -> Printer | None:
     It gives None for a value that it leaves to others, bad ones among them.
     """
     present = [field for field in schema.fields if version in field.versions]
-    plain, tagged = (
-        [field for field in present if field.tag is None],
-        [field for field in present if field.tag is not None],
-    )
+    plain = [field for field in present if field.tag is None]
+    tagged = [field for field in present if field.tag is not None]
     flexible = schema.is_flexible(version)
     if not all(map(_is_plain, plain)) or present != [*plain, *tagged] or not (plain and _is_known(tagged)):
         return None

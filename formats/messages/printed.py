@@ -127,13 +127,8 @@ def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None
     """
     data = value_json(value, elements, replace_invalid_utf8=True)
     if value.name in metadata.METADATA_SCHEMAS:
-        return json_text(
-            {
-                "type": metadata.type_name(value.name),
-                "version": value.version if version is None else version,
-                "data": data,
-            }
-        )
+        number = value.version if version is None else version
+        return json_text({"type": metadata.type_name(value.name), "version": number, "data": data})
     return json_text({"version": str(value.version), "data": data})
 
 
@@ -163,11 +158,8 @@ def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
             nearest = decode_metadata(value, elements, replace_invalid_utf8=True, nearest=True)
             if isinstance(nearest, Message) and not any(map(_holds_structs, nearest.fields.values())):
                 return Printed(None, value_text(nearest, elements, record.version), None)
-            return Printed(
-                None,
-                f"Error at {offset}, skipping. Failed to deserialize record with type {record.api_key}",
-                None,
-            )
+            why = f"Failed to deserialize record with type {record.api_key}"
+            return Printed(None, f"Error at {offset}, skipping. {why}", None)
     except FormatError as error:
         return Printed(None, f"Error at {offset}, skipping. {error}", error.moved(0))
     if isinstance(record, Message):

@@ -248,11 +248,9 @@ def _value(owner: str, field: Field, version: _Version) -> tuple[Reader, int]:
         return _array(label, field, version)
     if field.struct is not None:
         read, smallest = _struct(field.type, field.struct, version)
-        return (
-            (_nullable_struct(label, read, tagged=field.tag is not None), 1)
-            if field.nullable
-            else (read, smallest)
-        )
+        if field.nullable:
+            return _nullable_struct(label, read, tagged=field.tag is not None), 1
+        return read, smallest
     if field.type == "string":
         return _string(label, version, nullable=field.nullable), 1 if version.flexible else 2
     if field.type == "bytes":
@@ -336,12 +334,8 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
                 raise CorruptError(position, label, "an array", "null")
             return None, after
         if count * smallest > len(buffer) - after:
-            raise TruncatedError(
-                position,
-                label,
-                f"{count} elements of {smallest} bytes or more",
-                f"{len(buffer) - after} bytes",
-            )
+            least, left = f"{count} elements of {smallest} bytes or more", len(buffer) - after
+            raise TruncatedError(position, label, least, f"{left} bytes")
         collector.spend(position, label, count, weight)
         if layout is not None:
             end = after + count * smallest
@@ -390,10 +384,7 @@ def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[V
 
 
 def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tuple[int | None, int]:
-    if flexible:
-        count, after = primitives.compact_length(buffer, position, label)
-        return (None if count < 0 else count), after
-    count, after = primitives.int32(buffer, position, label)
+    count, after = (primitives.compact_length if flexible else primitives.int32)(buffer, position, label)
     return (None if count < 0 else count), after
 
 
@@ -473,12 +464,5 @@ def message_of(
     schema: Schema, version: int, fields: dict[str, Value], rest: bytes, collector: Collector
 ) -> Message:
     """Return fields that were read, with what the collector has."""
-    return Message(
-        schema.name,
-        schema.api_key,
-        version,
-        fields,
-        tuple(collector.unknown_tags),
-        rest,
-        tuple(collector.replaced),
-    )
+    unknown, replaced = tuple(collector.unknown_tags), tuple(collector.replaced)
+    return Message(schema.name, schema.api_key, version, fields, unknown, rest, replaced)

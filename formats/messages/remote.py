@@ -96,10 +96,10 @@ class Envelope(NamedTuple):
 
 SHORTEST_ENVELOPE = 3
 _ENVELOPES = {
-    bytes((FRAME_VERSION, api_key, MESSAGE_VERSION)): Envelope(
-        FRAME_VERSION, api_key, MESSAGE_VERSION, SHORTEST_ENVELOPE
+    bytes((FRAME_VERSION, key, MESSAGE_VERSION)): Envelope(
+        FRAME_VERSION, key, MESSAGE_VERSION, SHORTEST_ENVELOPE
     )
-    for api_key in REMOTE_TYPES
+    for key in REMOTE_TYPES
 }
 """Those that Kafka writes, by their bytes."""
 

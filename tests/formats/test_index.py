@@ -47,7 +47,7 @@ def time_bytes(*rows):
 
 
 def searched(layout, data):
-    return len(data) // layout.size, index.slots(layout, data)
+    return len(data) // layout.size, lambda slot: layout.read(data, slot * layout.size)
 
 
 def shown(pair):
