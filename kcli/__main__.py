@@ -88,10 +88,7 @@ def _run() -> int:
 
 
 def _prepare_workers(words: list[str]) -> None:
-    """Let the workers of a command line with --jobs get ready while it is still being read.
-
-    A guess, which costs little.
-    """
+    """Let the workers of a command line with --jobs get ready while it is being read: a cheap guess."""
     if not any(word.startswith("--jobs") for word in words):
         return
     os.environ["PYTHONSAFEPATH"] = "1"  # nothing is imported from the working directory

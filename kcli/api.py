@@ -108,10 +108,7 @@ class Result:
         return [dict(zip(type_of(row).names, values_of(row), strict=True)) for row in self.rows]
 
     def to_arrow(self, only: str | None = None) -> Table:
-        """Return the rows of one type as a pyarrow.Table, as `--out FILE.parquet` has them.
-
-        `only`: the name of the type, where rows are of several: UsageError without it.
-        """
+        """Return the rows of one type as a pyarrow.Table; `only` names it where there are several types."""
         import pyarrow as pa
 
         from kcli.output.arrow import batch, schema
@@ -154,10 +151,7 @@ def run(command: str, *words: Word, **options: object) -> Result:
 def open(  # noqa: A001 - open(...) is its name
     *paths: Path | Iterable[Path], metadata: Path | None = None
 ) -> "LogDirs":
-    """Return what log dirs, partition directories or globs lead to; nothing is read yet.
-
-    `metadata`: the KRaft metadata log for commands that take `--metadata`.
-    """
+    """Return what log dirs, partitions or globs lead to; nothing is read yet. `metadata`: a KRaft log."""
     words = (*_flat(paths),)
     if not words:
         raise UsageError("expected at least one path")
@@ -380,10 +374,7 @@ def _api_errors() -> Iterator[None]:
 
 @lru_cache(maxsize=128)
 def _command(name: str) -> Any:
-    """Return the command of these words; UsageError if it gives no rows.
-
-    Error where another package has the name of one of kcli's.
-    """
+    """Return the command of these words; UsageError if it gives no rows, Error for a foreign package."""
     from kcli.cli.foreign import foreign_package
     from kcli.rows import COMMANDS
 

@@ -68,10 +68,7 @@ class ClusterRecord(NamedTuple):
 
 
 class Cluster:
-    """A cluster that has answered once; ClusterError where it does not within `timeout` seconds.
-
-    `leaders`: every partition -> its leader, None where there is none.
-    """
+    """A cluster that answered in time, else ClusterError; `leaders`: every partition -> it or None."""
 
     def __init__(self, settings: ClientSettings, timeout: float) -> None:
         self.settings = settings
@@ -89,10 +86,7 @@ class Cluster:
         self.leaders = self._leaders()
 
     def bounds(self, topic: str) -> dict[int, tuple[int, int] | ClusterError]:
-        """Return partition -> its first offset and its end (exclusive), of a topic, by rising partition.
-
-        Or why they are not known.
-        """
+        """Return partition -> its first offset and its end (exclusive), or why they are not known."""
         partitions = sorted(each for each in self.leaders if each[0] == topic)
         spec = self._admin_module.OffsetSpec
         begins, ends = (self._listed(partitions, which) for which in (spec.earliest(), spec.latest()))
@@ -108,10 +102,7 @@ class Cluster:
         return bounds
 
     def refused(self, topics: Iterable[str], *, to_read: bool = False) -> dict[str, str]:
-        """Return topic -> Kafka's error, of those that do not exist or that this client may not describe.
-
-        `to_read`: or that it may not read.
-        """
+        """Return topic -> Kafka's error, of those that this client may not describe, nor read (`to_read`)."""
         names = list(topics)
         if not names:
             return {}

@@ -53,10 +53,7 @@ class Shape(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Bin:
-    """A bin on its way: the job that it is in, and its place there.
-
-    One that had no company when it failed is `alone`.
-    """
+    """A bin on its way, the job that it is in, and its place there; `alone`: it failed without company."""
 
     units: Sequence[Unit]
     alone: bool = False
@@ -158,10 +155,7 @@ def _start(jobs: Jobs, work: Work, line: deque[Bin], shape: Shape, directory: st
 
 
 def _again(work_bin: Bin) -> list[Bin]:
-    """Return what becomes of a bin that failed.
-
-    Tried alone, then in halves, until the unit to blame is found.
-    """
+    """Return a bin that failed alone, then its halves, until the unit to blame is found."""
     if not work_bin.alone:
         return [Bin(work_bin.units, alone=True)]
     if len(work_bin.units) == 1:
@@ -194,10 +188,7 @@ def _raised(words: str) -> str:
 
 
 def _directory(units: Sequence[Unit]) -> str | None:
-    """Return the directory that relative paths start from.
-
-    None if there are none, so that workers need not have it.
-    """
+    """Return the directory that relative paths start from; None if there are none."""
     return (
         None if all(os.path.isabs(target.path) for unit in units for target in unit.targets) else os.getcwd()
     )

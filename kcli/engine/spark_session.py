@@ -130,10 +130,7 @@ class Jobs:
 
 @contextmanager
 def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> Iterator[Session]:
-    """Give the active session, or a new quiet one that ends with the work.
-
-    EngineMissingError, with the reason in one line, where there is none to be had.
-    """
+    """Give the active session, or a new quiet one that ends with the work; EngineMissingError if none."""
     lacking = [name for name in NEEDED if find_spec(name) is None]
     if lacking:
         raise EngineMissingError(f"--spark needs {', '.join(lacking)}: {INSTALL}")
@@ -228,10 +225,7 @@ def _context(settings: Mapping[str, str], noise: int) -> Any:
 
 
 def _keep_quiet(context: Any) -> None:
-    """Leave it to kcli to say that a JVM has ended, as one does that the kernel kills for its memory.
-
-    Spark's own thread would print a traceback, and py4j would log it.
-    """
+    """Leave it to kcli to say that a JVM has ended: Spark would print a traceback, and py4j log it."""
     context._accumulatorServer.handle_error = lambda *_: None  # noqa: SLF001 - no public way
     logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 

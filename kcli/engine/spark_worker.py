@@ -46,10 +46,7 @@ def packed_bin(job: Map, units: Sequence[Unit], sink: Sink | None, most_bytes: i
 
 
 def _sunk(job: Map, units: Sequence[Unit], sink: Sink) -> list[bytes]:
-    """Return the pickled outcome of each unit, once its rows are in a part.
-
-    All units share one part; ranges of logs have one each.
-    """
+    """Return the pickled outcome of each unit; all units share a part, ranges of logs have one each."""
     groups = [[unit] for unit in units] if any(unit.start or unit.end for unit in units) else [units]
     try:
         return [

@@ -67,10 +67,7 @@ def _show(partition: Partition) -> Yield:
 def stored_offsets(
     partition: Partition, lines: Sequence[EpochEntry] | None
 ) -> Generator[Finding, None, Offsets]:
-    """Yield what of the checkpoint files cannot be used; return a partition's offsets in them.
-
-    `lines` are those of its leader-epoch-checkpoint. The log end is not known here.
-    """
+    """Yield which checkpoints cannot be used; return a partition's offsets; `lines` of its epochs."""
     facts = partition.directory
     return Offsets(
         log_start=checkpointed(facts.log_start_offsets, partition),
@@ -120,10 +117,7 @@ def missing_records(partition: Partition, given: Checkpoints, log: LoadedLog) ->
 
 
 def _violations(target: Target, offsets: Offsets) -> list[Violation]:
-    """Return the invariants that do not hold: none of a -delete or -stray directory.
-
-    The lines of its name, if there are any, are of the log that took its place.
-    """
+    """Return the invariants that do not hold: none of a -delete or -stray one, whose lines are not its."""
     if target.name is not None and target.name.kind in {DELETE, STRAY}:
         return []
     return list(violations(offsets))

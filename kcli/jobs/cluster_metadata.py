@@ -119,10 +119,7 @@ def with_undecodable(file_set: FileSet) -> FileSet:
 
 
 def with_topic_settings(file_set: FileSet, log_dir: str | None = None, *, are_given: bool = False) -> FileSet:
-    """Return the same with the metadata in a log dir, and a note about each place whose topics are not known.
-
-    `are_given`: the user says what the settings are.
-    """
+    """Return the same with the metadata in a log dir, notes where settings are neither here nor given."""
     if log_dir is not None:
         targets = [replace(target, metadata_dir=log_dir) for target in file_set.targets]
         file_set = replace(file_set, targets=targets)

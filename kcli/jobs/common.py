@@ -152,10 +152,7 @@ def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
 
 
 def until_whole(unit: Unit, read: Callable[[], T], error_of: Callable[[T], Failure | None]) -> T:
-    """Return what `read` finds of a log or a partition; it is read anew where a broker cut or removed files.
-
-    Not a range of a log: what was read of others may be gone.
-    """
+    """Return what `read` finds; a whole log is read anew where a broker cut or removed files."""
     outcome = read()
     for _ in range(ATTEMPTS - 1):
         error = error_of(outcome)
@@ -178,10 +175,7 @@ def _is_troubled(outcome: Outcome) -> bool:
 
 
 def failed(unit: Unit, error: FileError) -> Outcome:
-    """Return the outcome of a unit that met an error: a finding where a running broker is the cause.
-
-    The error is about the target in which its path lies, else about the first.
-    """
+    """Return the outcome of a unit that met an error: a finding where a running broker is the cause."""
     places = {error.path, os.path.dirname(error.path)}
     target = next((target for target in unit.targets if target.path in places), unit.target)
     finding = moved(target, error)
@@ -258,10 +252,7 @@ def directory_findings(partition: Partition) -> Iterator[Finding]:
 
 
 def log_dir_findings(target: Target, facts: DirectoryFacts | None = None) -> Iterator[Finding]:
-    """Yield what could not be used of the files of the log dir around a target.
-
-    Kcli could not read them, or the broker cannot. `facts` of the log dir are read unless given.
-    """
+    """Yield what kcli, or the broker, could not use of the files of the log dir around a target."""
     if target.log_dir is None:
         return
     for problem in (facts or directory_facts(target.log_dir)).problems:

@@ -73,10 +73,7 @@ def noting_copies(file_set: FileSet) -> FileSet:
 
 
 def refuse_without(topic: str, counted: FileSet, file_set: FileSet) -> FileSet:
-    """Return the copies that count of what was found; none, and why, where none is of a topic.
-
-    Notes say what is not here of the topic.
-    """
+    """Return the copies that count and notes on what is not here; none, and why, where none is of a topic."""
     if any(map(_is_of(topic), counted.targets)):
         return replace(counted, notes=[*counted.notes, *absent_partitions(topic, file_set)])
     if counted.failures:

@@ -112,10 +112,7 @@ def _known(*times: int | None) -> list[int]:
 
 @dataclass(slots=True)
 class DiskSums:
-    """Puts the rows of partition directories together; at the end gives them, the largest first.
-
-    `log_dirs`: by the names of rows, those whose cache of remote indexes is added.
-    """
+    """Sums the rows of groups, the largest first; `log_dirs`: by name, for their cache of indexes."""
 
     log_dirs: Mapping[str, str]
 

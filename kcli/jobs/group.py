@@ -495,10 +495,7 @@ def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
 
 
 def history(unit: Unit, *, query: GroupQuery) -> Outcome:
-    """Return a row for each commit that came to count, each tombstone, in log order; then pending ones.
-
-    The partial says whether the groups are here.
-    """
+    """Return a row for each commit that came to count, each tombstone, in log order; then pending ones."""
     known: set[str] = set()
 
     def rows(partition: Partition) -> Yield:

@@ -244,10 +244,7 @@ def collect(unit: Unit, items: Answer) -> Outcome:
 
 
 class RemoteEvents(NamedTuple):
-    """The remote segments by the events of metadata partitions, and what was found of their files.
-
-    `places`: in which metadata partition the events of a user partition are.
-    """
+    """The remote segments by events, findings, and in which metadata partition events are (`places`)."""
 
     store: RemoteStore
     findings: tuple[Finding, ...]

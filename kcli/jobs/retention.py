@@ -419,10 +419,7 @@ class HeldLog(NamedTuple):
     def findings(
         self, verdicts: Sequence[LocalVerdict], point: int | None, ends: Sequence[Ends]
     ) -> Iterator[Finding]:
-        """Yield what keeps segments, or the cleaner, for longer than the settings say.
-
-        `point` and `ends` are asked for of a compacted log.
-        """
+        """Yield what keeps segments, or the cleaner (`point`, `ends`), longer than the settings say."""
         if self.lacking is not None:
             yield Finding(LACKING, self.lacking, dir=self.partition.shown)
         if self.is_stray:

@@ -279,10 +279,7 @@ def _damage(first: Facts, last: Facts, appeared: list[RunFinding]) -> str | None
 
 
 def _rewritten(first: Facts, last: Facts) -> str | None:
-    """Return how the leader epochs differ from those that the first history can have become.
-
-    Later epochs follow; the oldest go, or begin later, as the log start moves.
-    """
+    """Return how the leader epochs differ from what the first history can have become."""
     if first.get("epochs") is None or last.get("epochs") is None:
         return _fall("latest_epoch", first, last)
     starts, log_start = dict(last["epochs"]), last.get("log_start_offset") or 0

@@ -167,10 +167,7 @@ def _is_reached(
 def leader_with(
     partition: Partition, log: LoadedLog, metadata: tuple[Target, ...], *, is_needed: bool = False
 ) -> Leader:
-    """Return the leader of a log that is loaded; without events about it, it has no remote segments.
-
-    FileError where they cannot be read, or are needed and not here.
-    """
+    """Return the leader of a loaded log; FileError where events about it are needed and not here."""
     return _leader(partition, log, cache_of(partition, read_events(metadata), is_needed=is_needed))
 
 
@@ -189,10 +186,7 @@ def _leader(partition: Partition, log: LoadedLog, cache: RemoteCache) -> Leader:
 
 
 def _is_in_remote_storage(partition: Partition, cache: RemoteCache) -> bool:
-    """Whether the topic has remote storage: it has remote segments, or it is switched on.
-
-    Where the cluster metadata does not say that, it is if there were remote segments.
-    """
+    """Whether the topic has remote storage by the metadata; where that is unknown, by its segments."""
     if cache.segments:
         return True
     switched = has_remote_storage(partition)
@@ -360,10 +354,7 @@ def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = Tr
 
 
 def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[FileError]:
-    """Yield an error for each selected user partition whose metadata partition is not among the targets.
-
-    Of topics that have remote storage by the cluster metadata.
-    """
+    """Yield an error for each tiered, selected user partition whose metadata partition is not here."""
     given = [target for target in targets if target.kind == PARTITION and target.name is not None]
     known = {(metadata_partition(target), cluster_of(target)) for target in given}
     for target in given:

@@ -114,10 +114,7 @@ def _ends_without_record(loaded: LoadedLog) -> bool:
 
 
 def listed(unit: Unit, *, version: Version = NEWEST, selection: Selection = ALL_PARTITIONS) -> Outcome:
-    """Return a row for each transactional id that a partition of __transaction_state knows.
-
-    Where some are selected, of the ids whose transaction holds such a partition.
-    """
+    """Return a row for each transactional id known, or whose transaction holds a selected partition."""
 
     def wants(state: TransactionState) -> bool:
         places = (PartitionDir(partition.topic, partition.partition) for partition in state.partitions)
@@ -140,10 +137,7 @@ def listed(unit: Unit, *, version: Version = NEWEST, selection: Selection = ALL_
 
 
 class CoordinatorStates(NamedTuple):
-    """What one partition of __transaction_state knows; `is_whole`: nothing of it is lost.
-
-    `is_damaged`: what a later record said may be lost.
-    """
+    """What one partition of __transaction_state knows; whether all of it is known, and may be outdated."""
 
     cluster_id: str | None
     number: int
@@ -153,10 +147,7 @@ class CoordinatorStates(NamedTuple):
 
 
 class JoinedFacts(NamedTuple):
-    """What consecutive units found: states of coordinators, and open transactions to join with them.
-
-    With each row: for how long (ms) its producer has written nothing.
-    """
+    """States of coordinators, and open transactions to join with them: each with its idle time in ms."""
 
     coordinators: tuple[CoordinatorStates, ...] = ()
     rows: tuple[tuple[OpenTransactionRow, int], ...] = ()

@@ -1,7 +1,4 @@
-"""A call in another thread while this one goes on.
-
-One that leaves the interpreter's lock alone, such as to read or write a file.
-"""
+"""A call in another thread, such as to read or write a file, while this one goes on."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,10 +6,7 @@ from typing import ClassVar, Self
 
 
 class BackgroundCall:
-    """Makes calls in a thread, one at a time: `begin`, then `wait`, which raises what the call raised.
-
-    A context manager: after it no call is running.
-    """
+    """Makes calls in a thread, one at a time: `begin`, then `wait`; after its block none is running."""
 
     enabled: ClassVar[bool] = True
     """Whether there is a core for another thread; not where as many processes as cores do the same work."""

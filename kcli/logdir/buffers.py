@@ -129,10 +129,7 @@ def _not_regular(mode: int) -> str:
 
 
 def shown(path: str) -> str:
-    """Return a path as text: bytes that are not UTF-8 are percent-encoded (and then `%` is, too).
-
-    In an unpacked archive it begins with the name of the archive.
-    """
+    """Return a path as text, bytes that are not UTF-8 percent-encoded; one unpacked by its archive's name."""
     path = in_archive(path)
     try:
         path.encode()
@@ -243,10 +240,7 @@ class DataFile:
         return data
 
     def read_into(self, view: memoryview, position: int) -> None:
-        """Fill `view` with the bytes at `position`, all of which lay in the file when it was opened.
-
-        FileError as of `read`.
-        """
+        """Fill `view` with the bytes at `position`, all of which lay in the file. FileError as of `read`."""
         done = 0
         try:
             while done < len(view):
@@ -274,19 +268,13 @@ class DataFile:
                 time.sleep(ahead)
 
     def forget(self, position: int, length: int) -> None:
-        """Tell the system that these bytes are not needed again: its cache is left to others.
-
-        Whole pages only.
-        """
+        """Let the system forget whole pages of these bytes: its cache is left to others."""
         with suppress(OSError, AttributeError):  # advice: not every file system, not every system has it
             os.posix_fadvise(self._fd, position, length, os.POSIX_FADV_DONTNEED)
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the file is no longer what its path leads to.
-
-        It was removed or renamed, or another has its name.
-        """
+        """Whether the file was removed or renamed, or another has its name."""
         try:
             there, opened = os.stat(self.path), os.fstat(self._fd)
         except OSError:

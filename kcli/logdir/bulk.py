@@ -26,10 +26,7 @@ SMALLEST_WINDOW = 1 << 16
 EAGER_WINDOW = 1 << 20
 WINDOWS_A_SECOND = 10
 GROWTH = 4
-"""Windows grow by this factor up to the largest.
-
-A walk that damage breaks off soon has not read megabytes.
-"""
+"""Windows grow by this factor up to the largest: a walk that breaks off soon has read little."""
 KEPT_MEMORY = 8 << 20
 WORTH_A_THREAD = 1 << 18
 """Fewer bytes are there sooner than another thread begins to read."""

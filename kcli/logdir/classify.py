@@ -44,10 +44,7 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
 
 
 def directory_kind(path: str) -> str | None:
-    """Return `partition`, `log-dir`, `remote-segments`, `tiered-storage` or None by what a directory holds.
-
-    By its name only when it holds nothing.
-    """
+    """Return the kind of a directory by what it holds, by its name where it is empty; None for others."""
     return kind_of_entries(path, list_entries(path))
 
 

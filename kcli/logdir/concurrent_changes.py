@@ -22,10 +22,7 @@ CHANGED_FILE_SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp", ".part")
 CHANGED_DIRECTORY_SUFFIXES = ("-delete", "-future", "-stray")
 
 CLOCK_MS = 20
-"""How far the time of a change may lie before the time of day at which it was made.
-
-Files have a coarser clock.
-"""
+"""How far the time of a change may lie before the time of day: files have a coarser clock."""
 SETTLING_MS = 300
 """So long after the last change of a directory a broker is done with what it began there."""
 STEP, LONGEST_WAIT = 0.01, 3
@@ -75,10 +72,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _new_name(name: str, names: list[str]) -> str | None:
-    """Return the name that a file or directory has now.
-
-    Its own where it was replaced, None where not known.
-    """
+    """Return the name that a file or directory has now, its own if it was replaced; None for unknown."""
     plain = name
     while plain.endswith(CHANGED_FILE_SUFFIXES):
         plain = plain.rpartition(".")[0]

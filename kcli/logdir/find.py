@@ -100,10 +100,7 @@ class FileSet:
         return [*self.named_log_dirs, *failed, *unknown]
 
     def miss(self, target: Target, error: FileError) -> None:
-        """Keep why a target could not be listed.
-
-        A note where a running broker removed it, else a failure.
-        """
+        """Keep why a target could not be listed: a note where a broker removed it, else a failure."""
         gone = removal(error)
         if gone is None:
             self.failures.append(FileError(shown_as(target, error.path), *error.args[1:]))

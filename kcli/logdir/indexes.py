@@ -40,10 +40,7 @@ class IndexFile:
         self.file.close()
 
     def raw(self, slot: int) -> tuple[bytes, int]:
-        """Return (page, place in it) of an entry.
-
-        FileError `out-of-range` for a slot that the file has not.
-        """
+        """Return (page, place in it) of an entry. FileError `out-of-range` for another slot."""
         if not 0 <= slot < self.entries:
             raise FileError(
                 self.file.path, "out-of-range", f"the index has {self.entries} entries: no slot {slot}"
@@ -101,10 +98,7 @@ class _SearchedIndex(IndexFile, Generic[AnyEntry]):
         return self.entry_layout.read(*self.raw(slot))
 
     def lookup(self, target: int, entries: int | None = None) -> tuple[int, int]:
-        """Return the last entry at or below the target, as `entry` does; slot -1 if none.
-
-        `entries` says how many slots count: all, if not given.
-        """
+        """Return the last of the first `entries` at or below the target, as `entry` does; slot -1 if none."""
         return self.search(self.entries if entries is None else entries, self.get, self.base_offset, target)
 
 
@@ -115,10 +109,7 @@ class OffsetIndexFile(_SearchedIndex[index.OffsetIndexEntry]):
     search = staticmethod(index.offset_index_lookup)
 
     def entry(self, slot: int) -> tuple[int, int]:
-        """Return (offset, position) of an entry.
-
-        (base offset, 0) for slot -1, as where the index has none.
-        """
+        """Return (offset, position) of an entry; (base offset, 0) for slot -1, where there is none."""
         if slot < 0:
             return self.base_offset, 0
         entry = self.get(slot)
@@ -133,10 +124,7 @@ class OffsetIndexFile(_SearchedIndex[index.OffsetIndexEntry]):
         return self.get(slot).position
 
     def valid_entries(self, log_size: int) -> int:
-        """Return how many entries rise strictly and point into the log: the rest is preallocated or stale.
-
-        If the last slot points into the log all count, as they do for the broker.
-        """
+        """Return how many entries rise and point into the log: all of them if the last one does."""
         if not self.entries:
             return 0
         last = self.get(self.entries - 1)
@@ -152,10 +140,7 @@ class TimeIndexFile(_SearchedIndex[index.TimeIndexEntry]):
     search = staticmethod(index.time_index_lookup)
 
     def entry(self, slot: int) -> tuple[int, int]:
-        """Return (timestamp, offset) of an entry.
-
-        (-1, base offset) for slot -1, as where the index has none.
-        """
+        """Return (timestamp, offset) of an entry; (-1, base offset) for slot -1, where there is none."""
         if slot < 0:
             return -1, self.base_offset
         entry = self.get(slot)

@@ -45,10 +45,7 @@ START_FILES = (META_PROPERTIES_FILE, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, 
 
 
 class DirectoryFacts(NamedTuple):
-    """The log dir's own files: offsets by partition; None for a missing or unreadable file.
-
-    `problems` holds the files that are there but could not be used.
-    """
+    """The log dir's own files: offsets by partition, None for a missing file; `problems` of bad ones."""
 
     broker_id: int | None = None
     cluster_id: str | None = None
@@ -169,10 +166,7 @@ def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
 def metadata_dir_beside(
     log_dir: str, list_folder: Callable[[str], Sequence[str]] | None = None
 ) -> str | None:
-    """Return the log dir in the same folder that has the metadata log of a KRaft broker; None without one.
-
-    `list_folder`: what gives the log dirs of a folder that have one.
-    """
+    """Return the log dir in the same folder with the metadata log of its KRaft broker; None for none."""
     facts = directory_facts(log_dir)
     if not facts.is_kraft:
         return None
@@ -271,10 +265,7 @@ def quorum_state_error(metadata_log: str) -> FileError | None:
 
 
 def lacks_quorum_state(metadata_log: str) -> bool:
-    """Whether a directory of the metadata log has records or a snapshot, and no quorum-state.
-
-    Every voter and observer writes the file before it appends or fetches one (`QuorumState`).
-    """
+    """Whether a metadata log has records or a snapshot, and no quorum-state (`QuorumState`)."""
     if os.path.lexists(os.path.join(metadata_log, QUORUM_STATE)):
         return False
     with suppress(OSError), os.scandir(metadata_log) as listing:

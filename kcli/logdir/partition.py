@@ -20,10 +20,7 @@ PARTITION_METADATA_FILE = "partition.metadata"
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition directory; every property reads the disk at first use and keeps the answer.
-
-    `path` opens it, `shown` names it in rows. Errors are FileErrors that name the file.
-    """
+    """One partition directory; every property reads the disk at first use and keeps it. FileErrors."""
 
     target: Target
 
@@ -84,10 +81,7 @@ class Partition:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The segments in order of base offset.
-
-        Every .log file of a name that a broker opens, with the files beside it.
-        """
+        """The segments by base offset: every .log of a name that a broker opens, with the files beside it."""
         by_stem: dict[str, set[str]] = {}
         for name in self.names:
             if canonical_name(name) == name:
@@ -101,10 +95,7 @@ class Partition:
         return tuple(sorted(segments, key=lambda segment: segment.base_offset))
 
     def epoch_entries(self) -> list[EpochEntry] | None:
-        """Return the lines of leader-epoch-checkpoint in file order, or None if there is no such file.
-
-        A negative number is an error here, as it is when the broker loads the lines.
-        """
+        """Return the lines of leader-epoch-checkpoint in file order, none of them negative; None without."""
 
         def decode(data: bytes) -> list[EpochEntry]:
             entries = read_leader_epoch_checkpoint(data)

@@ -32,11 +32,7 @@ KRAFT_SNAPSHOT_DELETED = ".checkpoint.deleted"
 
 
 def listed(path: str) -> tuple[list[str], list[str]]:
-    """Return the sorted names of a directory's files, and of its other entries.
-
-    Directories, pipes, links that lead nowhere. A broker that loads a log looks at files only
-    (`java.io.File.isFile`).
-    """
+    """Return the sorted names of a directory's files (`File.isFile`), and of its other entries."""
     files: list[str] = []
     others: list[str] = []
     try:
@@ -83,29 +79,20 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
 
 
 def opened_names(files: Collection[str]) -> dict[str, str]:
-    """Return the names of files that a start keeps, and those that it gives them.
-
-    As `leftovers` says.
-    """
+    """Return the names of files that a start keeps, and those that it gives them; see `leftovers`."""
     deleted, swaps = leftovers(files, _offset)
     kept = [name for name in files if name not in deleted]
     return {name: name.removesuffix(SWAP) if name in swaps else name for name in kept}
 
 
 def _offset(name: str) -> int:
-    """Return the offset that a name begins with, the largest where it begins with none.
-
-    No start comes so far.
-    """
+    """Return the offset that a name begins with; one that no start comes to where it has none."""
     offset = integer(name.partition(".")[0], LONG_BITS)
     return MAX_LONG if offset is None else offset
 
 
 def is_misnamed(name: str, files: Container[str]) -> bool:
-    """Return whether a broker takes a file for a log of another name, which is not there.
-
-    It begins that as an empty segment.
-    """
+    """Return whether a broker begins an empty log for a file, whose canonical name is not there."""
     opened = canonical_name(name)
     return opened is not None and opened != name and opened.endswith(".log") and opened not in files
 
@@ -129,10 +116,7 @@ class Leftovers(NamedTuple):
 
 
 def leftovers(names: Collection[str], offset_of: Callable[[str], int]) -> Leftovers:
-    """Return the leftovers among the names of a directory's files.
-
-    `offset_of` returns the offset in a name.
-    """
+    """Return the leftovers among the files of a directory; `offset_of`: what gives a name's offset."""
     deleted = [name for name in names if name.endswith(DELETED) and not name.endswith(KRAFT_SNAPSHOT_DELETED)]
     cleaned = [name for name in names if name.endswith(CLEANED)]
     swaps = [name for name in names if name.endswith(SWAP)]
@@ -147,20 +131,14 @@ def file_name(target: Target) -> FileName:
 
 
 def segment_base(target: Target) -> int | None:
-    """Return the base offset of a segment of a log, or of a .swap that becomes one; None for any other file.
-
-    Offsets of another leftover, a snapshot or a remote segment may be those of another.
-    """
+    """Return the base offset of a segment of a log, or of a .swap that becomes one; None for others."""
     name = parse_file(os.path.basename(target.path).removesuffix(SWAP))
     is_segment = (name.kind, name.scheme, name.is_inactive) == (LOG, IN_PARTITION, False)
     return name.base_offset if is_segment else None
 
 
 def first_base(names: Iterable[str], *others: str) -> int:
-    """Return the base offset of the first segment that a start finds among files; 0 without any.
-
-    `others` are suffixes of logs that count as well.
-    """
+    """Return the base offset of the first segment that a start finds, or logs with suffixes; 0 for none."""
     logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP, *others))
     return min((log.base_offset for log in logs if log.base_offset is not None), default=0)
 
@@ -180,10 +158,7 @@ def is_swap(target: Target) -> bool:
 
 
 def index_file(log: Target, extension: str) -> Target:
-    """Return the file of a segment that a start takes for its index, whether it is there or not.
-
-    A .swap takes the name of another; of a .log.swap only such indexes stay.
-    """
+    """Return the file of a segment that a start takes for its index: a .swap replaces another."""
     path, shown = (word.removesuffix(SWAP).removesuffix("log") + extension for word in (log.path, log.shown))
     suffix = SWAP if is_swap(log) or _is_replaced(path) else ""
     return replace(log, kind=extension, path=path + suffix, shown=shown + suffix)

@@ -49,10 +49,7 @@ def partition_around(path: str) -> PartitionDir | None:
 
 
 def tiered_dirs(paths: Iterable[str]) -> Iterator[tuple[str, PartitionDir]]:
-    """Yield the directories of partitions in remote storage among some, and a level below them.
-
-    By topic and partition. FileError where one cannot be listed.
-    """
+    """Yield the directories of partitions in remote storage among some and a level below. FileError."""
     dirs = []
     for path in paths:
         inside = list(_object_dirs(path))

@@ -144,10 +144,7 @@ def read_manifest(path: str) -> "SegmentManifest":
 
 
 def open_log(path: str, reading: Reading = AS_IT_COMES) -> DataFile:
-    """Open a log, one that the plugin stored as it was before.
-
-    FileError `encrypted`, and `no-manifest` for one that is compressed and has no manifest beside it.
-    """
+    """Open a log, unpacked where the plugin stored it. FileError `encrypted`, `no-manifest`."""
     if parse_file(os.path.basename(path)).scheme != IN_TIERED_STORAGE:
         return DataFile(path, reading)
     beside = manifest_path(path)
@@ -166,10 +163,7 @@ def open_log(path: str, reading: Reading = AS_IT_COMES) -> DataFile:
 
 
 def open_file(target: Target) -> DataFile:
-    """Open a target: a log as of `open_log`, of `.indexes` the part of the target's kind, else the file.
-
-    FileError as of `open_log`, and where `.indexes` has no such part.
-    """
+    """Open a log as of `open_log`, the part of a kind in an `.indexes`, or any other file. FileError."""
     if target.kind == LOG:
         return open_log(target.path)
     if parse_file(os.path.basename(target.path)).kind != REMOTE_INDEXES:
@@ -197,10 +191,7 @@ def read_target(target: Target) -> tuple[int, bytes]:
 
 
 def with_parts(target: Target) -> list[Target]:
-    """Return the parts of an `.indexes` as targets of their kinds, in their order.
-
-    Any other target as it is, and one whose manifest cannot be read: opening it says why.
-    """
+    """Return the parts of an `.indexes` whose manifest can be read; any other target as it is."""
     if target.kind != REMOTE_INDEXES:
         return [target]
     try:

@@ -59,10 +59,7 @@ class DamagedRange(NamedTuple):
 
 
 def describe_torn(stop: Stop) -> str:
-    """Return in words how a log ends that does not end with a whole batch.
-
-    The reason of the `stop` is in TORN.
-    """
+    """Return in words how a log ends that is TORN: not with a whole batch."""
     if stop.reason == SHORT:
         return f"{stop.found} bytes are left, fewer than a batch needs to begin"
     return f"the last batch runs past the end of the file: {stop.found} bytes are its length"
@@ -135,11 +132,7 @@ def next_batch(log: DataFile, position: int, end: int) -> FileBatch | None:
 
 
 class Walk:
-    """Iterates over the readable batches of a log file between two positions.
-
-    `stop` is set when it has ended. So many bytes `ahead` are read at once: fewer where only the first
-    batches are of interest.
-    """
+    """Iterates over the readable batches of a log, `ahead` bytes at once; `stop` is set at its end."""
 
     def __init__(
         self, file: DataFile, position: int = 0, end: int | None = None, *, ahead: int = WALK_WINDOW

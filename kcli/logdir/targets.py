@@ -64,10 +64,7 @@ def partition_of(target: Target) -> Target:
 
 
 def shown_as(target: Target, path: str) -> str:
-    """Return the path of a target, of its directory or of a file in it, as reached from the argument.
-
-    A path elsewhere, as of remote storage, is shown as it is.
-    """
+    """Return a path, of a target or beside it, as reached from the argument; one elsewhere as it is."""
     around = target if target.kind == PARTITION else partition_of(target)
     if path == around.path:
         return around.shown
@@ -95,10 +92,7 @@ class Selection(NamedTuple):
         return bool(self.topics or self.topic_regexes or self.partitions or self.exclude_internal)
 
     def wants(self, name: PartitionDir | None) -> bool:
-        """Whether a partition of this name is selected.
-
-        An unparseable name passes only an empty selection.
-        """
+        """Whether a partition of this name is selected; an unparseable one where all are."""
         if name is None:
             return not (self.topics or self.topic_regexes or self.partitions)
         if (self.topics or self.topic_regexes) and not (

@@ -42,10 +42,7 @@ def _is_of_a_broker(directory: str) -> bool:
 
 
 def scratch_directory() -> str:
-    """Return a directory for temporary files, where `tempfile` makes them from now on.
-
-    $TMPDIR, or the first of PLACES that will do. FileNotFoundError if there is none.
-    """
+    """Return $TMPDIR or the first fit one of PLACES, for `tempfile` from now on. FileNotFoundError."""
     chosen = os.environ.get("TMPDIR", "")
     for directory in filter(os.path.isabs, (chosen, *PLACES)):
         if len(os.fsencode(directory)) <= LONGEST_DIRECTORY and os.access(directory, os.W_OK | os.X_OK):

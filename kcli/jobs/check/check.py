@@ -389,10 +389,7 @@ class DirectoryCheck(DirectoryScan):
         return [finding for finding in findings if not codes or finding.code.startswith(codes)]
 
     def _of_whole_log(self, target: Target) -> tuple[list[Finding], int | None]:
-        """Return what only all segments of a partition show together, and the log end offset after a start.
-
-        That is None where it is not known.
-        """
+        """Return what only the whole log shows, and the log end offset after a start, None for unknown."""
         findings = list(self._judge.finish()) if self._judge is not None else []
         files = self._files
         if files is None or self._failures:

@@ -93,10 +93,7 @@ def _quorum_states(targets: Iterable[Target]) -> Iterator[Note]:
 
 
 def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
-    """Return what a start says of partitions that two log dirs of a broker hold, by directory.
-
-    Log dirs of one directory.id are copies of one, wherever they lie.
-    """
+    """Return what a start says of partitions that two log dirs (by directory.id) hold, by directory."""
     log_dirs = dict.fromkeys(target.log_dir for target in targets if target.log_dir is not None)
     return {
         shown(stop.path): stop

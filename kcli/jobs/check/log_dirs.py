@@ -183,10 +183,7 @@ class BrokerLogDirs:
             yield from unreachable_segments(target, self._remote_events, files, log_end)
 
     def of_log_dir(self, target: Target, logs: Iterable[LogStart]) -> Iterator[Finding]:
-        """Yield what stops the start of a log dir: its own files, and the logs in it, `logs` among them.
-
-        Of the last one of a broker what ends the process, too.
-        """
+        """Yield what stops the start of a log dir; of the last one of a broker what ends the process, too."""
         self.add(target, logs)
         self._unread.discard(target.path)
         yield from self._starts.get(target.path, ())
@@ -234,10 +231,7 @@ class BrokerLogDirs:
 
     @cached_property
     def _starts(self) -> Mapping[str, Sequence[Finding]]:
-        """What stops the process, takes a log dir offline, or begins empty, by the log dir that it is about.
-
-        What is wrong with one partition is said of the partition.
-        """
+        """What stops the process, takes a log dir offline, or begins empty, by the log dir it is about."""
         by_dir: dict[str, list[Finding]] = {}
         rows = {shown(path) for path in self._log_dirs}
         for plan in self._plans:

@@ -77,10 +77,7 @@ class LogBounds(NamedTuple):
 
 
 class Fence(NamedTuple):
-    """The current leader epoch that a request names, -1 for none, and the KRaft metadata to compare it with.
-
-    Without `metadata` it is compared with the newest epoch of the cache.
-    """
+    """The current leader epoch that a request names, -1 for none, and the metadata to compare it with."""
 
     current: int = UNFENCED
     metadata: str | None = None

@@ -73,10 +73,7 @@ def list_stories() -> Iterator[ScenarioRow]:
 
 
 def load_scenario(word: str) -> Scenario:
-    """Return the story of a name, or of a file.
-
-    FileError for a file that cannot be read, ScenarioError for what is none.
-    """
+    """Return the story of a name, or of a file; FileError, and ScenarioError for what is none."""
     stories = bundled()
     if word in stories:
         return stories[word]
@@ -257,10 +254,7 @@ class Simulation:
         follower.is_checked = True
 
     def crash(self, losses: str) -> None:
-        """Stop replicas at once, each losing so many records that are not on its disk yet.
-
-        One alone leaves the ISR; where several fail together no controller changes it.
-        """
+        """Stop replicas at once, each losing newest records; where several fail together the ISR stays."""
         crashes = re.split(" ?, ?", losses)
         for name, _, records in (crash.partition(" losing ") for crash in crashes):
             replica = self._replica(name)

@@ -111,10 +111,7 @@ def offsets_on_disk(units: list[Unit], selection: Selection) -> tuple[OffsetsOnD
 
 
 def _targets(cluster: Cluster) -> Generator[Outcome, None, list[Target]]:
-    """Return a target for each partition of the topic; nothing of it is opened.
-
-    None of them where this client may not read it: why is yielded.
-    """
+    """Return a target for each partition of the topic, none (and why) where this client may not read it."""
     targets = []
     for topic, partition in sorted(cluster.leaders):
         if topic == REMOTE_LOG_METADATA:

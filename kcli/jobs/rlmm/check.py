@@ -138,10 +138,7 @@ class KnownSegments(NamedTuple):
 
 
 class EventChecks:
-    """What is found about the user partitions of one metadata partition.
-
-    `stored`: what remote storage holds; None where nothing is known of it.
-    """
+    """What is found about the user partitions of one metadata partition; `stored`: remote storage's."""
 
     def __init__(self, options: RemoteCheck, stored: StoredObjects | None = None) -> None:
         self._now_ms = options.now_ms
@@ -299,10 +296,7 @@ class EventChecks:
         )
 
     def _against_storage(self, checked: CheckedPartition, cache: RemoteCache, lacks: str | None) -> None:
-        """Report what copied segments lack in remote storage.
-
-        Where events are missing, and why is `lacks`, a segment without an object may be a deleted one.
-        """
+        """Report what copied segments lack in remote storage; where events lack, they may be deleted ones."""
         if self._stored is None:
             return
         absent, unjudged = absent_segments(cache, self._stored), 0
@@ -394,10 +388,7 @@ def _named(segment: CachedSegment) -> str:
 
 
 def check(unit: Unit, *, query: EventQuery, options: RemoteCheck) -> Outcome:
-    """Return a row for each user partition of the unit's metadata partition, and what is wrong with it.
-
-    The partial is what a StorageReducer works on.
-    """
+    """Return a row for each user partition of the unit's metadata partition, and what is wrong with it."""
     objects = objects_of(options.storage) if options.storage else None
 
     def visitor() -> SnapshotVisitor:

@@ -1,7 +1,4 @@
-"""`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept, as rows.
-
-Then the rows as the lines that Kafka's formatter prints.
-"""
+"""`rlmm dump`: the events of __remote_log_metadata and old files as rows, and as Kafka's lines."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -102,10 +99,7 @@ def dump_selected(unit: Unit, selection: Selection) -> Outcome:
 
 
 def dump_events(unit: Unit, selection: Selection) -> Outcome:
-    """Return what `dump_selected` does; nothing of a log of an unknown topic that has no event to decode.
-
-    A query names it for its batches, and reads it as events besides.
-    """
+    """Return what `dump_selected` does; nothing of a log of an unknown topic without an event to decode."""
     if unit.target.kind == LOG and unit.target.name is None:
         outcome = dump(unit)
         if not any(isinstance(row, RlmmEventRow) and row.error is None for row in outcome.rows):
@@ -135,10 +129,7 @@ def topics(units: list[Unit]) -> Iterator[str]:
 
 
 def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
-    """Append the rows of as many batches as one call may hold; return the unit for those that are left.
-
-    Its cursor is 1 where the old layout was reported.
-    """
+    """Append the batches that a call may hold; return the rest, cursor 1 if the old layout was reported."""
     event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
     coverage = EventCoverage(log_end=cache(partial(log_end, unit.target)))
     reader = EventReader(findings, is_old_reported=bool(unit.cursor))
@@ -204,10 +195,7 @@ _DUMPS: dict[str, Callable[[DataFile, Unit, list[Item], FindingCollector], Unit 
 
 
 def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[RlmmPartitionRow]:
-    """Yield where the events of each user partition (topic id, number) are, in the order given.
-
-    ValueError for a bad id.
-    """
+    """Yield where the events of each user partition (topic id, number) are. ValueError for a bad id."""
     for topic_id, partition in users:
         placed = partition_of_events(topic_id, partition, partitions)
         yield RlmmPartitionRow(topic_id, partition, placed.partition)

@@ -265,10 +265,7 @@ def expand_source(source: str | None, file_set: FileSet, *, selection: Selection
 
 
 def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as every split
-    """Return a unit for each metadata partition: the snapshot files that it covers, then its segments.
-
-    A file without a header that can be read is a unit of its own.
-    """
+    """Return a unit for each metadata partition: the snapshots that it covers, then its segments."""
     files: dict[int | None, list[Target]] = {}
     alone: list[Target] = []
     for target in (unit.target for unit in units if unit.target.kind == REMOTE_LOG_SNAPSHOT):

@@ -112,10 +112,7 @@ class Storage(NamedTuple):
 
 @lru_cache(maxsize=1)
 def objects_of(storage: Storage) -> StoredObjects:
-    """Return the objects of remote segments that directories or listings hold.
-
-    FileError where one cannot be read, or holds objects and none of a segment.
-    """
+    """Return the objects of directories or listings; FileError for one that has none of a segment."""
     objects: list[RemoteObject] = []
     for path in storage.paths:
         before, count = len(objects), 0
@@ -216,28 +213,19 @@ def _is_there(path: str) -> bool:
 
 
 def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegment | None:
-    """Return a remote segment from directories of remote storage; None where none has its log.
-
-    FileError where the plugin encrypted it.
-    """
+    """Return a remote segment whose log storage has; None without, FileError where it is encrypted."""
     path = stored_path(segment, storage)
     return None if path is None else segment_at(segment.metadata.start_offset, path)
 
 
 def fetched_index(segment: CachedSegment, storage: Iterable[str], kind: str) -> tuple[str, bytes] | None:
-    """Return what RemoteStorageManager.fetchIndex does, with its path; None for not found.
-
-    It does not look for the segment's log. The plugin begins with the manifest.
-    """
+    """Return what RemoteStorageManager.fetchIndex does, with its path; None for not found."""
     paths = _paths(segment, storage)
     return next((stored for path in paths if (stored := stored_file(path, kind)) is not None), None)
 
 
 def stored_file(stem: str, kind: str) -> tuple[str, bytes] | None:
-    """Return a small file that was uploaded with a segment, its path and bytes; None where it has none.
-
-    FileError where that cannot be seen.
-    """
+    """Return path and bytes of a small file uploaded with a segment; None for none, or FileError."""
     extension = next(name for name, each in names.TIERED_EXTENSION_KINDS.items() if each == kind)
     of_plugin, own = f"{stem}.{names.INDEXES_EXTENSION}", f"{stem}.{extension}"
     path = of_plugin if _is_there(of_plugin) and manifest_path(of_plugin) is not None else own
@@ -245,10 +233,7 @@ def stored_file(stem: str, kind: str) -> tuple[str, bytes] | None:
 
 
 def segment_at(base_offset: int, path: str, *, with_log: bool = True) -> LoadedSegment:
-    """Return a segment whose files are at a path with their extensions.
-
-    Of one that the plugin stored the indexes are in memory, and the log is unpacked where it is read.
-    """
+    """Return a segment whose files are at a path; one that the plugin stored is unpacked where it is read."""
     if with_log and manifest_path(f"{path}.log") is not None:
         return _unpacked(base_offset, path)
     return segment_of_files(base_offset, path, with_log=with_log)

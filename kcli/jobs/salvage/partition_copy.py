@@ -40,10 +40,7 @@ class Reason(IntEnum):
 
 
 class SavedRange(NamedTuple):
-    """Bytes of a log, with so many batches in a row, that go into the copy unless there is a reason not to.
-
-    `first_offset` is that of the first batch, None where there is none.
-    """
+    """Batches in a row (the first at `first_offset`) that go into the copy, or the reason why not."""
 
     start: int
     end: int

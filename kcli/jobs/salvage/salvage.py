@@ -67,10 +67,7 @@ class Salvage:
     known: KnownSettings = NO_KNOWN_SETTINGS
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Write the copy of a partition; return its row and what could not be saved.
-
-        Written anew where a broker removes files that were listed, or cuts one.
-        """
+        """Write the copy of a partition; return its row and what was lost. Anew where a broker cuts files."""
         return until_whole(unit, lambda: self._attempt(unit), lambda outcome: outcome.error)
 
     def _attempt(self, unit: Unit) -> Outcome:
@@ -269,10 +266,7 @@ def _write_snapshots(copy: PartitionCopy, loaded: LoadedLog) -> None:
 
 
 def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding]]:
-    """Return the path of each segment's log, and the indexes that have none.
-
-    Swaps are finished, other files in the way are passed over.
-    """
+    """Return the path of each segment's log with swaps finished, and the indexes that have none."""
     try:
         files = surviving_files(partition, [])
         logs, indexes = {base: path for base, (path, _) in sorted(files.logs.items())}, files.indexes

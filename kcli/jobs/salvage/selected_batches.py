@@ -203,10 +203,7 @@ def _reject_out_of_order(log: SelectedLog, following: SelectedLog | None, after:
 
 
 def longest_rising(first: Ints, last: Ints, after: int) -> NDArray[np.bool_]:
-    """Return which batches are in the longest series, above `after`, that rises.
-
-    No checksum covers a base offset: one that is changed to a large one must not cost all after it.
-    """
+    """Return which batches are in the longest series that rises above `after`: no checksum covers offsets."""
     highest = np.maximum.accumulate(np.append(after, last))[:-1]
     if (first > highest).all():
         return np.ones(len(first), np.bool_)

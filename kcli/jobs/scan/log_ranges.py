@@ -60,10 +60,7 @@ def cut(unit: Unit, size: int) -> Iterator[Unit]:
 
 
 def _places(target: Target, size: int) -> list[int]:
-    """Return byte positions about `size` apart at which batches of right checksum begin.
-
-    None where the log or its index cannot be read.
-    """
+    """Return positions about `size` apart at which whole batches begin; none where these are unknown."""
     places: list[int] = []
     try:
         path, base = sibling(target, "index"), file_name(target).base_offset

@@ -52,10 +52,7 @@ def expand(file_set: FileSet, *, starts: bool = False) -> FileSet:
 
 
 def _logs(target: Target) -> tuple[list[Target], list[Note]]:
-    """Return the logs of a directory, and notes about entries that are only named like one.
-
-    The target itself where it is a file, or a directory without a log.
-    """
+    """Return the logs of a directory, else the target itself, and notes on entries only named like one."""
     if target.kind == REMOTE_SEGMENTS:
         files, others = listed(target.path)
     else:

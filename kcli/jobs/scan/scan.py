@@ -134,10 +134,7 @@ class ScanLog:
 
 
 class DirectoryScan:
-    """Takes in the logs of a directory, in order, and gives its rows; changed in place.
-
-    `types` of the rows that are given. `unread`: as that function returns it.
-    """
+    """Takes in the logs of a directory, in order, and gives its rows of some `types`; changed in place."""
 
     def __init__(self, types: frozenset[str], unread: frozenset[str] = frozenset()) -> None:
         self._types = types

@@ -68,10 +68,7 @@ NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK
 def release_rows(
     plans_of: Callable[[Version], Sequence[StartPlan]], logs: Sequence[LogStart]
 ) -> Iterator[ReleaseRow]:
-    """Yield for every release from 3.3 on what the log dirs, their logs and the metadata make of its start.
-
-    `plans_of` gives the plans of a release; all load logs alike.
-    """
+    """Yield what each release from 3.3 on makes of a start, by `plans_of` the release; logs load alike."""
     for version in RELEASES:
         for plan in plans_of(version) if version >= BOOTSTRAP_READ else ():
             meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)

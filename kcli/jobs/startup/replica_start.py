@@ -118,10 +118,7 @@ class StartRequest:
 
 
 def read(unit: Unit, *, request: StartRequest) -> Outcome:
-    """Return nothing of a log dir, a partition's row as the partial of a StartReducer.
-
-    Of a partition that was not asked for, what becomes of it is said, and no more.
-    """
+    """Return a partition's row as a StartReducer's partial; of one not asked for what becomes of it alone."""
     if unit.target.kind == LOG_DIR:
         return Outcome(number=unit.number, partial=Started())
     outcome = replace(startup(unit, request=request), rows=[])

@@ -101,10 +101,7 @@ class Following:
 
 
 class FollowedLeader(NamedTuple):
-    """What counts of a leader's log, where it is on disk, and its remote segments.
-
-    None for a described leader; no remote segments where its log begins on local disk.
-    """
+    """What counts of a leader's log, where it is on disk, and its remote segments where it is tiered."""
 
     following: Following
     side: ReplicaEpochs
@@ -491,10 +488,7 @@ def input_warnings(partition: Partition, *, is_shutdown_given: bool) -> Iterator
 def warnings_of(
     loaded: LoadedLog, prediction: Prediction, partition: Partition, lost: str | None
 ) -> Iterator[str]:
-    """Yield what the start, the cut and a restart do that an operator may not expect.
-
-    `lost`: as of `rescue_command`; None where it is saved.
-    """
+    """Yield what start, cut and restart do that nobody expects; `lost`: None where it is saved."""
     yield from _start_warnings(loaded)
     yield from _target_warnings(loaded, prediction)
     yield from _restart_warnings(prediction)
