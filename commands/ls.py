@@ -48,17 +48,17 @@ def ls(
 
     inputs = inputs._replace(include_leftovers=True)
     if by is not None:
-        from kcli.jobs.disk_sums import DiskSums, disk_sums
+        from kcli.jobs import disk_sums
         from kcli.logdir.buffers import shown
 
         def sums(file_set: "FileSet") -> "Reduce":
             is_whole = by == "log-dir" and not inputs.selection().names
-            return DiskSums({shown(path): path for path in file_set.named_log_dirs} if is_whole else {})
+            return disk_sums.sums({shown(path): path for path in file_set.named_log_dirs} if is_whole else {})
 
         run(
             Command(
                 name="ls",
-                job=partial(disk_sums, by=by),
+                job=partial(disk_sums.disk_sums, by=by),
                 answer=Answer((DISK_SUM,)),
                 reduce=sums,
                 rows_from_reduce=True,
@@ -84,7 +84,7 @@ def ls(
         return partial(jobs.ls, request=with_plans(request, plans))
 
     def reduce(file_set: "FileSet") -> "Reduce":
-        return broker_rows.BrokerReducer(plans if file_set.named_log_dirs else ())
+        return broker_rows.broker_findings(plans if file_set.named_log_dirs else ())
 
     command = Command(
         name="ls",

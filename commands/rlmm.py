@@ -217,7 +217,7 @@ def check(
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
     from kcli.cli.run import Command, RowTopics, run
-    from kcli.jobs.rlmm.check import RemoteCheck, StorageReducer
+    from kcli.jobs.rlmm.check import RemoteCheck, objects_without_events
     from kcli.jobs.rlmm.check import check as job
     from kcli.jobs.rlmm.dump import topics
     from kcli.jobs.rlmm.state import EVENT_SOURCE_KINDS, expand_source, grouped
@@ -250,7 +250,7 @@ def check(
         name="rlmm check",
         job=partial(job, query=query, options=options),
         job_of=lambda _: partial(job, query=query, options=options),
-        reduce=None if listings is None else lambda _: StorageReducer(listings, query.selection),
+        reduce=None if listings is None else lambda _: objects_without_events(listings, query.selection),
         topics=RowTopics(topics),
         accepts=EVENT_SOURCE_KINDS,
         expand=expand,

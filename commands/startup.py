@@ -11,7 +11,7 @@ from kcli.cli.parsers import parse_release, parse_time
 from kcli.words import parse_rate
 
 if TYPE_CHECKING:
-    from kcli.engine.contract import Outcome, Unit
+    from kcli.engine.contract import Outcome, Reduce, Unit
     from kcli.logdir.find import FileSet
 
 USUAL_READ_RATE = "100M"
@@ -71,6 +71,7 @@ def startup(
         with_members,
     )
     from kcli.cli.run import Answer, Command, run, run_rows
+    from kcli.engine.contract import at_end
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
     from kcli.jobs.startup import broker_rows as broker
@@ -126,9 +127,9 @@ def startup(
             request=replicas.with_plans(replace(request, known=known, selection=selection), plans),
         )
 
-    def reducer(file_set: "FileSet") -> broker.StartReducer:
+    def reducer(file_set: "FileSet") -> "Reduce":
         named = plans if file_set.named_log_dirs else ()
-        return broker.StartReducer(named, rate, clean, selection)
+        return at_end(broker.BrokerRows(named, rate, clean, selection))
 
     clean = None if start.shutdown is None else start.shutdown == CLEAN
     command = Command(

@@ -73,6 +73,7 @@ def open_(
     Example: kcli txn open /var/lib/kafka/data
     """
     from kcli.cli.run import Command, run
+    from kcli.engine.contract import at_end
     from kcli.jobs import transactions as jobs
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
 
@@ -84,7 +85,7 @@ def open_(
         return partial(job, known=known_settings(metadata_of(file_set)))
 
     def reduce_of(file_set: "FileSet") -> "Reduce":
-        return jobs.OpenTransactions(file_set, now_ms, longest_ms)
+        return at_end(jobs.OpenTransactions(file_set, now_ms, longest_ms))
 
     command = Command(
         name="txn open",

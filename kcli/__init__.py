@@ -39,8 +39,7 @@ __all__ = [
 ]
 
 __version__ = "0.2.0"
-KAFKA_VERSIONS = "0.8 to 4.4"
-"""The versions whose files kcli reads."""
+KAFKA_VERSIONS = "0.8 to 4.4"  # the versions whose files kcli reads
 
 if not TYPE_CHECKING:  # a type checker knows the names, and no others
 

@@ -10,15 +10,13 @@ from contextlib import suppress
 from kcli.cli.foreign import foreign_package
 
 INTERNAL = 70
-FEW_COLLECTIONS = 100_000
-"""New objects between garbage collections: imports make many and leave no garbage."""
+FEW_COLLECTIONS = 100_000  # new objects between garbage collections: imports make many and leave no garbage
 
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Numpy would start threads for algebra that kcli does not use, and Arrow's own pools keep what they had at
 the peak."""
 
-OF_INSTALLATION = {"KCLI_CONFIG", "KCLI_ROOT"}
-"""Variables that are no defaults of options."""
+OF_INSTALLATION = {"KCLI_CONFIG", "KCLI_ROOT"}  # variables that are no defaults of options
 
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.output.text_columns", "numpy", "cramjam"),

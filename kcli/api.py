@@ -39,8 +39,7 @@ __all__ = [
 ]
 
 Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-Word: TypeAlias = Path | int | Iterable[Path]
-"""A word of a command line, or paths for several."""
+Word: TypeAlias = Path | int | Iterable[Path]  # a word of a command line, or paths for several
 DataFrame: TypeAlias = Any
 RecordBatchReader: TypeAlias = Any
 Table: TypeAlias = Any

@@ -9,10 +9,8 @@ from kcli.broker.settings import ClientSettings, SettingError
 
 EXTRA = "pip install 'kcli-for-kafka[cluster]'"
 
-CALL_SECONDS = 0.5
-"""Seconds of one call into the library: no signal interrupts it."""
-MESSAGES = 1000
-"""Records of one call into the library."""
+CALL_SECONDS = 0.5  # seconds of one call into the library: no signal interrupts it
+MESSAGES = 1000  # records of one call into the library
 
 ERROR_NAMES = {
     -1: "UNKNOWN_SERVER_ERROR",
@@ -36,6 +34,9 @@ ERROR_NAMES = {
 """Kafka's errors of Metadata, ListOffsets and Fetch, by number (`common.protocol.Errors`)."""
 UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE = ERROR_NAMES[3], ERROR_NAMES[5]
 TOPIC_AUTHORIZATION_FAILED = ERROR_NAMES[29]
+
+HOPELESS = ("authentication", "ssl handshake", "brokers are down", "resolve")
+"""Words of errors that no further attempt gets over."""
 
 TopicPartition: TypeAlias = tuple[str, int]
 
@@ -170,8 +171,11 @@ class Cluster:
                 break
             except self._kafka.KafkaException as error:
                 self._admin.poll(0)
-                if time.monotonic() >= deadline or self._is_hopeless():
-                    raise self._error(error) from error
+                is_hopeless = any(word in text.lower() for text in self._errors for word in HOPELESS)
+                if is_hopeless or time.monotonic() >= deadline:
+                    reasons = (text for text in self._errors if "brokers are down" not in text)
+                    reason = next(reasons, _error_text(error))
+                    raise ClusterError(f"--bootstrap-server {self.settings.servers}: {reason}") from error
         brokers = {
             broker.id: LiveBroker(broker.id, broker.host, broker.port) for broker in metadata.brokers.values()
         }
@@ -180,10 +184,6 @@ class Cluster:
             for name, topic in sorted(metadata.topics.items())
             for partition in topic.partitions.values()
         }
-
-    def _is_hopeless(self) -> bool:
-        causes = ("authentication", "ssl handshake", "brokers are down", "resolve")
-        return any(word in error.lower() for error in self._errors for word in causes)
 
     def _listed(
         self, partitions: Iterable[TopicPartition], spec: Any
@@ -211,10 +211,6 @@ class Cluster:
                 epoch = -1 if answer.leader_epoch is None else answer.leader_epoch
                 listed[each] = ListedOffset(answer.offset, epoch)
         return listed
-
-    def _error(self, error: Exception) -> ClusterError:
-        reason = next((text for text in self._errors if "brokers are down" not in text), _error_text(error))
-        return ClusterError(f"--bootstrap-server {self.settings.servers}: {reason}")
 
 
 def _is_transient(error: Any, codes: Any) -> bool:

@@ -84,8 +84,7 @@ STORES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
 }
 """A store of Java's -> the types of it that librdkafka reads, and the settings that name such a file."""
-JAVA_STORE = "JKS"
-"""The type of a store that names none."""
+JAVA_STORE = "JKS"  # the type of a store that names none
 
 LOGIN_MODULES = ("PlainLoginModule", "ScramLoginModule")
 

@@ -5,10 +5,10 @@ group are combined from left to right, in the process that asked. Errors are val
 nothing. A map whose rows would grow too large stops and gives its unit's continuation, so memory stays flat.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.targets import Target
@@ -82,6 +82,22 @@ Map: TypeAlias = Callable[[Unit], Outcome]
 Reduce: TypeAlias = Callable[[Outcome | None, Outcome | None], Outcome]
 """Adds the next outcome of a group to what those before it came to; None is the group's beginning or end.
 The result carries the rows and findings that are complete by then; the left partial may change in place."""
+
+
+def at_end(finish: Callable[[list[Any]], tuple[Iterable[Item], Iterable[Finding]]]) -> Reduce:
+    """Return a reduce step that keeps partials, and gives at the end the rows and findings by all of them."""
+
+    def reduce(left: Outcome | None, right: Outcome | None) -> Outcome:
+        parts = left.partial if left is not None and isinstance(left.partial, list) else []
+        if right is not None:
+            if right.partial is not None and not isinstance(right.partial, Unit):  # of a worker that died
+                parts.append(right.partial)
+            return replace(right, partial=parts)
+        assert left is not None
+        rows, findings = finish(parts)
+        return Outcome(number=left.number, rows=[*rows], findings=[*findings], partial=parts)
+
+    return reduce
 
 
 class Job(NamedTuple):

@@ -30,15 +30,11 @@ Batches: TypeAlias = Iterator[Any]
 
 PAYLOAD_NAMES = ("bin", "sequence", "payload")
 UNITS_A_BIN = 256
-BYTES_A_BIN = 1 << 30
-"""A bin is a job of Spark, which costs as much as to read some 100 MiB."""
-BINS_AT_ONCE_A_CORE = 2
-"""Bins a core that are under way, or have come back and are not used yet."""
+BYTES_A_BIN = 1 << 30  # a bin is a job of Spark, which costs as much as to read some 100 MiB
+BINS_AT_ONCE_A_CORE = 2  # bins a core that are under way, or have come back and are not used yet
 JOBS_AT_ONCE = 16
-HELD_BYTES = 12 << 20
-"""Of outcomes that have come back and are not used yet, all together."""
-LEAST_BYTES = 256 << 10
-"""Of outcomes of a bin that has to come back, on however large a cluster."""
+HELD_BYTES = 12 << 20  # of outcomes that have come back and are not used yet, all together
+LEAST_BYTES = 256 << 10  # of outcomes of a bin that has to come back, on however large a cluster
 ATTEMPTS_ALONE = 2
 ASKED_AT_MOST = 64
 
@@ -124,7 +120,12 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
             if isinstance(last, Exception):
                 raise last
             yield last
-        line.extendleft(reversed(_left(work_bin.units, last)))
+        assert last is not None
+        done = [unit.number for unit in work_bin.units].index(last.number) + 1
+        rest = work_bin.units[done:]  # in bins of as many units as came back
+        left = [rest[start : start + done] for start in range(0, len(rest), done)]
+        left[:0] = [] if last.continuation is None else [[last.continuation]]
+        line.extendleft(map(Bin, reversed(left)))
 
 
 def _shape(cores: int) -> Shape:
@@ -162,14 +163,6 @@ def _again(work_bin: Bin) -> list[Bin]:
         return [Bin(work_bin.units, alone=True, failures=work_bin.failures + 1)]
     middle = len(work_bin.units) // 2
     return [Bin(half, alone=True) for half in (work_bin.units[:middle], work_bin.units[middle:])]
-
-
-def _left(units: Sequence[Unit], last: Outcome | None) -> list[Bin]:
-    """Return what a bin has left, in bins of as many units as came back."""
-    assert last is not None
-    done = [unit.number for unit in units].index(last.number) + 1
-    bins = [] if last.continuation is None else [Bin([last.continuation])]
-    return [*bins, *(Bin(units[start : start + done]) for start in range(done, len(units), done))]
 
 
 def _explain(session: Session, error: Exception) -> None:

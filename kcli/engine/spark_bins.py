@@ -8,8 +8,7 @@ from kcli.engine.contract import Unit
 from kcli.logdir.targets import Target
 
 BINS_A_CORE = 4
-COST_OF_A_UNIT = 64 << 10
-"""What it takes to open a file or a directory, in bytes read."""
+COST_OF_A_UNIT = 64 << 10  # what it takes to open a file or a directory, in bytes read
 
 
 def consecutive_bins(

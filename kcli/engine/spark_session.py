@@ -22,14 +22,11 @@ Session: TypeAlias = Any
 
 RESULT_SCHEMA = "bin bigint, sequence bigint, payload binary"
 CANCEL_SECONDS = 0.2
-SECONDS_TO_END = 5
-"""How long a JVM may take to notice that its stdin is closed."""
+SECONDS_TO_END = 5  # how long a JVM may take to notice that its stdin is closed
 
-SECONDS_TO_CONNECT = 60
-"""For a Spark Connect server, which Spark itself would try to reach for ten minutes."""
+SECONDS_TO_CONNECT = 60  # for a Spark Connect server, which Spark itself would try to reach for ten minutes
 
-CORES_OF_A_SERVER = 16
-"""A Spark Connect server does not tell how many cores it has."""
+CORES_OF_A_SERVER = 16  # a Spark Connect server does not tell how many cores it has
 
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 FRUGAL = {"spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system"}
@@ -92,7 +89,10 @@ class Jobs:
             job.cancel()
         while wait(self._begun, timeout=0).not_done:
             with suppress(Exception):  # the session has gone away, and the job with it
-                self._cancel()
+                if is_connect(self._session):
+                    self._session.interruptTag(self._name)
+                else:
+                    self._session.sparkContext.cancelJobGroup(self._name)
             wait(self._begun, timeout=CANCEL_SECONDS)  # a job may have begun just now
         self._threads.shutdown()
 
@@ -120,12 +120,6 @@ class Jobs:
         for number, _, payload in rows:
             payloads.setdefault(number, []).append(payload)
         return payloads
-
-    def _cancel(self) -> None:
-        if is_connect(self._session):
-            self._session.interruptTag(self._name)
-        else:
-            self._session.sparkContext.cancelJobGroup(self._name)
 
 
 @contextmanager

@@ -13,11 +13,9 @@ from kcli.engine.inline import failed, mapped
 from kcli.kafka.findings.findings import Finding
 from kcli.rows import Failure, described
 
-BYTES_A_LIST = 1 << 20
-"""Of pickled outcomes that travel together."""
+BYTES_A_LIST = 1 << 20  # of pickled outcomes that travel together
 WORTH_COMPRESSING = 4 << 10
-COMPRESSED = b"\0"
-"""No pickle begins with it."""
+COMPRESSED = b"\0"  # no pickle begins with it
 
 
 def packed_bin(job: Map, units: Sequence[Unit], sink: Sink | None, most_bytes: int) -> Iterator[list[bytes]]:

@@ -7,8 +7,7 @@ from functools import lru_cache
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from formats.types import TopicPartition
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.common import Yield, partition_job, where
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.offset_invariants import (
@@ -37,12 +36,9 @@ COMPACTED_TOPICS = frozenset(
 """Topics that every cluster compacts."""
 
 
-def show(unit: Unit) -> Outcome:
-    """Return the partition's row, and a finding for each invariant that does not hold."""
-    return answer(unit, _show)
-
-
-def _show(partition: Partition) -> Yield:
+@partition_job
+def show(partition: Partition) -> Yield:
+    """Yield the partition's row, and a finding for each invariant that does not hold."""
     loaded = yield from start(partition)
     lines = loaded.epoch_lines
     latest = lines[-1] if lines else None

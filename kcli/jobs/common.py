@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.engine.contract import Outcome, Unit
@@ -21,10 +22,10 @@ from kcli.rows import Failure, Item, described
 from kcli.rows.partitions import FromFile, Where
 
 T = TypeVar("T")
+P = ParamSpec("P")
 PARTITIONS_ONLY = frozenset({PARTITION})
 NO_EVENTS = f"no partition of {REMOTE_LOG_METADATA}, and no file of its events, is here"
-ATTEMPTS = 6
-"""How often a directory is read that changes while it is read."""
+ATTEMPTS = 6  # how often a directory is read that changes while it is read
 ABOUT_FILES = ("LOG-", "IDX-", "EPOCH-", "START-", "TRUNC-003")
 """Codes of findings that a change of the files can cause."""
 NOTES = {
@@ -52,10 +53,11 @@ NOTES = {
 DIRECTORY_NOTES = frozenset(
     {"missing-partitions", "uncounted-partitions", "leftover", "twice", "removed", "copies", "settings"}
 )
-FIRST_PAUSE = 0.01
-"""Seconds between the first two attempts; each further pause is twice as long."""
+FIRST_PAUSE = 0.01  # seconds between the first two attempts; each further pause is twice as long
 
-Yield: TypeAlias = Iterable[Item | Finding]
+Yield: TypeAlias = Iterable[Item | Finding]  # what the work of a job gives
+YieldAndReturn: TypeAlias = Generator[Item | Finding, None, object]
+"""The same of work that also returns something: the partial of its outcome."""
 
 
 def plan(file_set: FileSet, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
@@ -121,6 +123,30 @@ def failure_of(error: FileError) -> Failure:
 def internal_failure(path: str, error: BaseException) -> Failure:
     """Return the error row of a bug of kcli: the place in the code, no guess about the file."""
     return Failure(path, "internal", None, None, described(error))
+
+
+def partition_job(
+    work: Callable[Concatenate[Partition, P], Yield],
+) -> Callable[Concatenate[Unit, P], Outcome]:
+    """Make a job of `work` on a partition: it answers about that of a unit, with the same options."""
+
+    @wraps(work)
+    def run(unit: Unit, /, *words: P.args, **options: P.kwargs) -> Outcome:
+        return answer(unit, lambda partition: work(partition, *words, **options))
+
+    return run
+
+
+def unit_job(
+    work: Callable[Concatenate[Partition, Unit, P], Yield],
+) -> Callable[Concatenate[Unit, P], Outcome]:
+    """Make a job of `work` on a partition that needs the further targets of its unit, too."""
+
+    @wraps(work)
+    def run(unit: Unit, /, *words: P.args, **options: P.kwargs) -> Outcome:
+        return answer(unit, lambda partition: work(partition, unit, *words, **options))
+
+    return run
 
 
 def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
@@ -204,14 +230,9 @@ def moved(target: Target, error: FileError) -> Finding | None:
 def answer_once(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
     """Do as `answer`, whether or not the directory changes."""
     partition = Partition(unit.target)
-    rows: list[Item] = []
-    findings: list[Finding] = []
+    rows, findings = list[Item](), list[Finding]()
     try:
-        for item in work(partition):
-            if isinstance(item, Finding):
-                findings.append(item)
-            else:
-                rows.append(item)
+        partial = _sort(iter(work(partition)), rows, findings)
         findings.extend(directory_findings(partition))
     except FileError as error:
         outcome = failed(unit, error)
@@ -219,7 +240,20 @@ def answer_once(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
         return replace(outcome, findings=[*findings, *outcome.findings])
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
-    return Outcome(number=unit.number, rows=rows, findings=findings)
+    return Outcome(number=unit.number, rows=rows, findings=findings, partial=partial)
+
+
+def _sort(items: Iterator[Item | Finding], rows: list[Item], findings: list[Finding]) -> object:
+    """Keep rows and findings apart; return what a generator of them returns, None of an iterator."""
+    while True:
+        try:
+            item = next(items)
+        except StopIteration as end:
+            return end.value
+        if isinstance(item, Finding):
+            findings.append(item)
+        else:
+            rows.append(item)
 
 
 def other_identity(here: Partition, there: Partition) -> Iterator[Finding]:

@@ -3,8 +3,7 @@
 from collections.abc import Generator
 
 from formats.names import CLUSTER_METADATA
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.common import Yield, partition_job, where
 from kcli.jobs.log_times import ends_of
 from kcli.jobs.retention import CLEANING_FAILS, FAILED, RetentionQuery, configured, hold
 from kcli.kafka.kraft.log_config import POLICY
@@ -23,14 +22,11 @@ watermark.
 """
 
 
-def compact(unit: Unit, *, query: RetentionQuery, release: tuple[int, ...], records: bool = False) -> Outcome:
-    """Return what a cleaning makes of a compacted log: a row for it, for each segment and lost record."""
-    return answer(unit, lambda partition: _compact(partition, query, release, records=records))
-
-
-def _compact(
-    partition: Partition, query: RetentionQuery, release: tuple[int, ...], *, records: bool
+@partition_job
+def compact(
+    partition: Partition, *, query: RetentionQuery, release: tuple[int, ...], records: bool = False
 ) -> Yield:
+    """Yield what a cleaning makes of a compacted log: a row for it, for each segment and lost record."""
     if partition.topic == CLUSTER_METADATA:
         return
     config, point = yield from configured(partition, query)

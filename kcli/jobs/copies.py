@@ -22,8 +22,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 from kcli.words import partition_ranges
 
-COPIES = "copies"
-"""The kind of note about a partition of which one copy of several is read: REPL-007."""
+COPIES = "copies"  # the kind of note about a partition of which one copy of several is read: REPL-007
 
 
 ABSENT, UNCOUNTED = "missing-partitions", "uncounted-partitions"

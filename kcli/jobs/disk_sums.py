@@ -3,22 +3,21 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from formats.batch import NO_TIMESTAMP
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.names import DELETE, LOG, OFFSET_INDEX, REMOTE_LOG_INDEX_CACHE, TIME_INDEX, FileName
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer
+from kcli.engine.contract import Reduce, at_end
+from kcli.jobs.common import YieldAndReturn, partition_job
 from kcli.jobs.log_times import ends_of
 from kcli.jobs.ls import BLOCK, INDEXES, files_of
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.log_segment import BrokerError, file_index, segment_of_files
 from kcli.kafka.storage.retention import newest_timestamp, written_entries
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import SWAP
-from kcli.rows import Item
 from kcli.rows.partitions import DiskSumRow
 
 GROUP_NAMES: dict[str, Callable[[Partition], str]] = {
@@ -39,13 +38,9 @@ SUMMED = (
 )
 
 
-def disk_sums(unit: Unit, *, by: str) -> Outcome:
-    """Return the row of one partition directory; a DiskSums puts those of a group together."""
-    return answer(unit, lambda partition: _sum(partition, by))
-
-
-def _sum(partition: Partition, by: str) -> Yield:
-    """Yield one row. FileError where a file cannot be looked at."""
+@partition_job
+def disk_sums(partition: Partition, *, by: str) -> YieldAndReturn:
+    """Return the row of one partition directory for `sums`. FileError where a file cannot be looked at."""
     row = DiskSumRow(by, GROUP_NAMES[by](partition), partitions=1)
     problems: list[FileError] = []
     for file, status in files_of(partition, problems):
@@ -60,7 +55,8 @@ def _sum(partition: Partition, by: str) -> Yield:
                 file_system_bytes=system.f_blocks * system.f_frsize,
                 file_system_free_bytes=system.f_bavail * system.f_frsize,
             )
-    yield row
+    yield from ()
+    return row
 
 
 def _with_file(row: DiskSumRow, partition: Partition, file: FileName, status: os.stat_result) -> DiskSumRow:
@@ -110,27 +106,20 @@ def _known(*times: int | None) -> list[int]:
     return [time for time in times if time is not None]
 
 
-@dataclass(slots=True)
-class DiskSums:
-    """Sums the rows of groups, the largest first; `log_dirs`: by name, for their cache of indexes."""
+def sums(log_dirs: Mapping[str, str]) -> Reduce:
+    """Return the reduce step that sums the rows of groups, the largest first.
 
-    log_dirs: Mapping[str, str]
+    `log_dirs`: by the names of rows, those whose cache of remote indexes is added.
+    """
 
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one."""
-        given = [each for each in (left, right) if each is not None]
-        sums: dict[str, DiskSumRow] = {}
-        for each in given:
-            own = each.partial if isinstance(each.partial, dict) else {}
-            for row in (*own.values(), *each.rows):
-                assert isinstance(row, DiskSumRow)
-                sums[row.name] = _added(sums[row.name], row) if row.name in sums else row
-        findings = [finding for each in given for finding in each.findings]
-        rows: list[Item] = []
-        if right is None:
-            whole = (_with_cache(row, self.log_dirs.get(row.name)) for row in sums.values())
-            rows += sorted(whole, key=attrgetter("disk_bytes"), reverse=True)
-        return replace(given[-1], rows=rows, findings=findings, partial=sums)
+    def finish(rows: list[DiskSumRow]) -> tuple[list[DiskSumRow], list[Finding]]:
+        groups: dict[str, DiskSumRow] = {}
+        for row in rows:
+            groups[row.name] = _added(groups[row.name], row) if row.name in groups else row
+        whole = (_with_cache(row, log_dirs.get(row.name)) for row in groups.values())
+        return sorted(whole, key=attrgetter("disk_bytes"), reverse=True), []
+
+    return at_end(finish)
 
 
 def _with_cache(row: DiskSumRow, log_dir: str | None) -> DiskSumRow:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Outcome, Unit, at_end
 from kcli.jobs.cluster_metadata import metadata_of, newest_of
 from kcli.jobs.common import Yield, answer
 from kcli.kafka.findings.findings import Finding
@@ -90,16 +90,17 @@ def show(unit: Unit, *, request: Departure) -> Outcome:
     return replace(outcome, partial=tuple(quorum))
 
 
-def elected(left: Outcome | None, right: Outcome | None) -> Outcome:
-    """Reduce outcomes: at the end come the rows of controllers, with the votes that each of them gets."""
-    if right is not None:
-        before = left.partial if left is not None else ()
-        parts = [part for part in (before, right.partial) if isinstance(part, tuple)]
-        return replace(right, partial=tuple(row for part in parts for row in part))
-    assert left is not None
-    rows = left.partial if isinstance(left.partial, tuple) else ()
+def _elected(
+    parts: list[tuple[tuple[FailoverControllerRow, QuorumNode], ...]],
+) -> tuple[list[FailoverControllerRow], list[Finding]]:
+    """Return the rows of controllers, with the votes that each of them gets."""
+    rows = [row for part in parts for row in part]
     nodes = [node for _, node in rows]
-    return replace(left, rows=[_voted(row, ballot_of(node, nodes, row.leader)) for row, node in rows])
+    return [_voted(row, ballot_of(node, nodes, row.leader)) for row, node in rows], []
+
+
+elected = at_end(_elected)
+"""Gives the rows of controllers at the end."""
 
 
 def _voted(row: FailoverControllerRow, ballot: Ballot | None) -> FailoverControllerRow:

@@ -8,14 +8,16 @@ import os
 from collections.abc import Container, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache, partial
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
 
 from formats.checkpoint import EpochEntry
 from formats.messages.decode import KEYS
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, PartitionDir
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Unit
 from kcli.jobs.checkpoint import cleaner_point
-from kcli.jobs.common import Yield, answer, topic_id_of
+from kcli.jobs.common import Yield, YieldAndReturn, partition_job, topic_id_of, unit_job
 from kcli.jobs.copies import absent_partitions, counted_copies, refuse_without
 from kcli.jobs.ls import bounded_start
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
@@ -73,6 +75,8 @@ from kcli.rows.partitions import OfDirectory
 
 UNLOADABLE, PASSED_OVER = "COORD-002", "COORD-003"
 DIVERGED, UNKNOWN = "diverged", "unknown"
+COMMITTED = itemgetter("offset", "leaderEpoch", "metadata", "commitTimestamp")
+"""Returns the fields of a commit, in the order of columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,66 +193,55 @@ def _coordinator(partition: Partition) -> OfDirectory:
 # `group list`
 
 
-def list_groups(unit: Unit, *, query: GroupQuery = EVERY_GROUP) -> Outcome:
-    """Return a row for each group, by its id."""
-
-    def rows(partition: Partition) -> Yield:
-        groups = yield from fold(partition, query)
-        counting = groups.commits
-        commits = dict(by_group(counting))
-        place = _coordinator(partition)
-        for group_id, group in groups.all_groups().items():
-            own = [one for one in commits.get(group_id, ()) if query.wants_partition(*one[:2])]
-            if query.wants(group_id) and (own or not query.selection.names):
-                fields = [commit_fields(counting[key]) for _, _, key in own]
-                yield GroupRow(
-                    place,
-                    group_id=group_id,
-                    group_type=group.type,
-                    state=state_of(group),
-                    protocol_type=_protocol_type(group),
-                    protocol=_protocol(group),
-                    generation=generation_of(group),
-                    leader=group.fields(GROUP_METADATA).get("leader") or None,
-                    members=sum(1 for _ in members_of(group, {})),
-                    coordinator_partition=partition.number,
-                    topics=tuple(dict.fromkeys(topic for topic, _, _ in own)),
-                    committed_partitions=len(own),
-                    last_commit_timestamp=max((field["commitTimestamp"] for field in fields), default=None),
-                )
-
-    return answer(unit, rows)
+@partition_job
+def list_groups(partition: Partition, *, query: GroupQuery = EVERY_GROUP) -> Yield:
+    """Yield a row for each group, by its id."""
+    groups = yield from fold(partition, query)
+    counting = groups.commits
+    commits = dict(by_group(counting))
+    place = _coordinator(partition)
+    for group_id, group in groups.all_groups().items():
+        own = [one for one in commits.get(group_id, ()) if query.wants_partition(*one[:2])]
+        if query.wants(group_id) and (own or not query.selection.names):
+            fields = [commit_fields(counting[key]) for _, _, key in own]
+            classic, is_classic = group.fields(GROUP_METADATA), group.type == "classic"
+            yield GroupRow(
+                place,
+                group_id=group_id,
+                group_type=group.type,
+                state=state_of(group),
+                protocol_type=classic.get("protocolType") or None if is_classic else group.type,
+                protocol=classic.get("protocol") if is_classic else _assignor(group),
+                generation=generation_of(group),
+                leader=classic.get("leader") or None,
+                members=sum(1 for _ in members_of(group, {})),
+                coordinator_partition=partition.number,
+                topics=tuple(dict.fromkeys(topic for topic, _, _ in own)),
+                committed_partitions=len(own),
+                last_commit_timestamp=max((field["commitTimestamp"] for field in fields), default=None),
+            )
 
 
-def storage(unit: Unit, *, query: GroupQuery) -> Outcome:
-    """Return a row for each type of record of each group, the largest first."""
-
-    def rows(partition: Partition) -> Yield:
-        use = StorageUse((yield from cleaner_point(partition)))
-        loaded = yield from start(partition, exact=not is_running(partition.target))
-        log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
-        for part in log:
-            if not isinstance(part, Marker):
-                use.take(part)
-        yield from log.findings
-        place = _coordinator(partition)
-        for one in use.largest_first():
-            if query.wants(one.group_id):
-                schema = KEYS[CONSUMER_OFFSETS].get(one.record_type)
-                kind = str(one.record_type) if schema is None else schema.name.removesuffix("Key")
-                counts = one.records, one.tombstones, one.size, one.dirty_size
-                yield GroupStorageRow(place, one.group_id, kind, *counts)
-
-    return answer(unit, rows)
+@partition_job
+def storage(partition: Partition, *, query: GroupQuery) -> Yield:
+    """Yield a row for each type of record of each group, the largest first."""
+    use = StorageUse((yield from cleaner_point(partition)))
+    loaded = yield from start(partition, exact=not is_running(partition.target))
+    log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
+    for part in log:
+        if not isinstance(part, Marker):
+            use.take(part)
+    yield from log.findings
+    place = _coordinator(partition)
+    for one in use.largest_first():
+        if query.wants(one.group_id):
+            schema = KEYS[CONSUMER_OFFSETS].get(one.record_type)
+            kind = str(one.record_type) if schema is None else schema.name.removesuffix("Key")
+            counts = one.records, one.tombstones, one.size, one.dirty_size
+            yield GroupStorageRow(place, one.group_id, kind, *counts)
 
 
-def _protocol_type(group: FoldedGroup) -> str | None:
-    return group.fields(GROUP_METADATA).get("protocolType") or None if group.type == "classic" else group.type
-
-
-def _protocol(group: FoldedGroup) -> str | None:
-    if group.type == "classic":
-        return group.fields(GROUP_METADATA).get("protocol")
+def _assignor(group: FoldedGroup) -> str | None:
     assignors = {one.get("serverAssignor") for one in group.of_type(5).values()}
     return assignors.pop() if len(assignors) == 1 else None
 
@@ -256,15 +249,16 @@ def _protocol(group: FoldedGroup) -> str | None:
 # `group offsets`
 
 
-def offsets(unit: Unit, *, query: GroupQuery) -> Outcome:
-    """Return a row for each commit that counts, by group, topic and partition."""
+@unit_job
+def offsets(partition: Partition, unit: Unit, *, query: GroupQuery) -> Yield:
+    """Yield a row for each commit that counts, by group, topic and partition."""
     logs = {(one.name.topic, one.name.partition): one for one in unit.targets[1:] if one.name is not None}
     if is_of_coordinator(unit.target, (SHARE_GROUP_STATE,)):
-        return answer(unit, partial(_share_rows, query, unit.targets, logs))
-    return answer(unit, partial(_offset_rows, query, logs))
+        return _share_rows(partition, query, unit.targets, logs)
+    return _offset_rows(partition, query, logs)
 
 
-def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partition: Partition) -> Yield:
+def _offset_rows(partition: Partition, query: GroupQuery, logs: dict[tuple[str, int], Target]) -> Yield:
     folded = yield from fold(partition, query)
     place, groups = _coordinator(partition), folded.all_groups()
     pending = {key: (producer, one) for producer, own in folded.pending.items() for key, one in own.items()}
@@ -287,23 +281,34 @@ def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partiti
             if fields is not None and removal is None and waiting is None:
                 expires = expiry.of(topic, fields, retention)
             log = yield from _known_log(logs, topic, number, unread)
+            committed: tuple[Any, Any, Any, Any] = (None,) * 4 if fields is None else COMMITTED(fields)
             yield GroupOffsetRow(
                 place,
                 group_id,
                 topic,
                 number,
-                *_committed(fields),
+                *committed,
                 expire_timestamp=expires,
                 expired=expires is not None and expires <= query.now_ms,
-                log_start_offset=None if log is None else log.log_start_offset,
-                log_end_offset=None if log is None else log.log_end_offset,
-                high_watermark=None if log is None else log.high_watermark,
-                lag=None if log is None or fields is None else log.lag(fields["offset"]),
-                position=UNKNOWN if log is None or fields is None else position_of(fields, log),
+                **_of_log(log, fields),
                 pending_offset=None if waiting is None else commit_fields(waiting)["offset"],
                 pending_producer_id=producer,
                 removed_by=None if removal is None else removal.record_offset,
             )
+
+
+def _of_log(log: "LogFacts | None", fields: Fields | None, done: int = 0) -> dict[str, Any]:
+    """Return the columns about a log and about a commit in it; `done`: records read after it."""
+    if log is None:
+        names = ("log_start_offset", "log_end_offset", "high_watermark", "lag")
+        return {**dict.fromkeys(names), "position": UNKNOWN}
+    return {
+        "log_start_offset": log.log_start_offset,
+        "log_end_offset": log.log_end_offset,
+        "high_watermark": log.high_watermark,
+        "lag": None if fields is None else log.lag(fields["offset"] + done),
+        "position": UNKNOWN if fields is None else position_of(fields, log),
+    }
 
 
 def _known_log(
@@ -321,7 +326,7 @@ def _known_log(
 
 
 def _share_rows(
-    query: GroupQuery, targets: tuple[Target, ...], logs: dict[tuple[str, int], Target], partition: Partition
+    partition: Partition, query: GroupQuery, targets: tuple[Target, ...], logs: dict[tuple[str, int], Target]
 ) -> Yield:
     """Yield where share groups read on. An offset of __consumer_offsets says nothing of their state."""
     if query.last_offset is not None:
@@ -334,37 +339,22 @@ def _share_rows(
     for (group_id, topic_id, number), one in sorted(states.items()):
         topic = names.get(topic_id, topic_id)
         is_set = one.start_offset != UNSET
-        if (
-            not query.wants(group_id)
-            or not query.wants_partition(topic, number)
-            or (query.resets and not is_set)
-        ):
+        is_wanted = query.wants(group_id) and query.wants_partition(topic, number)
+        if not is_wanted or (query.resets and not is_set):
             continue
         log = yield from _known_log(logs, topic, number, unread)
-        lag = None if log is None or not is_set else log.lag(one.start_offset + max(one.done, 0))
-        fields = {"offset": one.start_offset, "leaderEpoch": -1}
+        fields = {"offset": one.start_offset, "leaderEpoch": -1} if is_set else None
         yield GroupOffsetRow(
             *(place, group_id, topic, number, one.start_offset if is_set else None, one.leader_epoch),
             metadata=None,
             commit_timestamp=one.timestamp,
             expire_timestamp=None,
             expired=False,
-            log_start_offset=None if log is None else log.log_start_offset,
-            log_end_offset=None if log is None else log.log_end_offset,
-            high_watermark=None if log is None else log.high_watermark,
-            lag=lag,
-            position=UNKNOWN if log is None or not is_set else position_of(fields, log),
+            **_of_log(log, fields, max(one.done, 0)),
             pending_offset=None,
             pending_producer_id=None,
             removed_by=None,
         )
-
-
-def _committed(fields: Fields | None) -> tuple[int | None, int | None, str | None, int | None]:
-    """Return offset, leader epoch, metadata and time of a commit; None for each without one."""
-    if fields is None:
-        return None, None, None, None
-    return fields["offset"], fields["leaderEpoch"], fields["metadata"], fields["commitTimestamp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,28 +444,23 @@ def _leader_epoch(target: Target) -> int | None:
 # `group members`
 
 
-def members(unit: Unit, *, query: GroupQuery) -> Outcome:
-    """Return a row for each member, by group and member id; the partial says whether the groups are here."""
-    known: set[str] = set()
-
-    def rows(partition: Partition) -> Yield:
-        groups = yield from fold(partition, query)
-        place, names = _coordinator(partition), _topic_names(unit.targets)
-        for group_id, group in groups.all_groups().items():
-            if not query.wants(group_id):
-                continue
-            known.add(group_id)
-            for one in members_of(group, names):
-                assignment = one.assignment
-                yield GroupMemberRow(
-                    place,
-                    group_id,
-                    *one[:4],
-                    None if assignment is None else tuple(MemberPartition(*each) for each in assignment),
-                    one.subscribed_topics,
-                )
-
-    return replace(answer(unit, rows), partial=bool(known))
+@unit_job
+def members(partition: Partition, unit: Unit, *, query: GroupQuery) -> YieldAndReturn:
+    """Yield a row for each member, by group and member id; return whether the groups are here."""
+    folded = yield from fold(partition, query)
+    place, names = _coordinator(partition), _topic_names(unit.targets)
+    groups = {key: group for key, group in folded.all_groups().items() if query.wants(key)}
+    for group_id, group in groups.items():
+        for one in members_of(group, names):
+            assignment = one.assignment
+            yield GroupMemberRow(
+                place,
+                group_id,
+                *one[:4],
+                None if assignment is None else tuple(MemberPartition(*each) for each in assignment),
+                one.subscribed_topics,
+            )
+    return bool(groups)
 
 
 def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
@@ -494,46 +479,45 @@ def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
 # `group history`
 
 
-def history(unit: Unit, *, query: GroupQuery) -> Outcome:
-    """Return a row for each commit that came to count, each tombstone, in log order; then pending ones."""
-    known: set[str] = set()
+@partition_job
+def history(partition: Partition, *, query: GroupQuery) -> YieldAndReturn:
+    """Yield a row for each commit that came to count, each tombstone, in log order; then pending ones.
 
-    def rows(partition: Partition) -> Yield:
-        place, changes = _coordinator(partition), list[GroupCommitRow]()
-        wants = lru_cache(lambda group: query.wants(group.decode(errors="replace")))
-        before: dict[CommitKey, int] = {}
+    Return whether the groups are here.
+    """
+    place, changes = _coordinator(partition), list[GroupCommitRow]()
+    wants = lru_cache(lambda group: query.wants(group.decode(errors="replace")))
+    before: dict[CommitKey, int] = {}
 
-        def watch(key: CommitKey, commit: Commit | None, removal: RemovedCommit | None) -> None:
-            topic, number = topic_partition(key)
-            if not wants(group_of(key)) or not query.wants_partition(topic, number):
-                return
-            previous = before.pop(key, None)
-            record = commit or removal
-            assert record is not None
-            offset = None if commit is None else commit_fields(commit)["offset"]
-            if offset is not None:
-                before[key] = offset
-            group_id = group_of(key).decode(errors="replace")
-            changes.append(
-                GroupCommitRow(
-                    *(place, group_id, record.record_offset, record.timestamp, topic, number),
-                    *(offset, previous, change_of(previous, offset)),
-                )
+    def watch(key: CommitKey, commit: Commit | None, removal: RemovedCommit | None) -> None:
+        topic, number = topic_partition(key)
+        if not wants(group_of(key)) or not query.wants_partition(topic, number):
+            return
+        previous = before.pop(key, None)
+        record = commit or removal
+        assert record is not None
+        offset = None if commit is None else commit_fields(commit)["offset"]
+        if offset is not None:
+            before[key] = offset
+        group_id = group_of(key).decode(errors="replace")
+        changes.append(
+            GroupCommitRow(
+                *(place, group_id, record.record_offset, record.timestamp, topic, number),
+                *(offset, previous, change_of(previous, offset)),
             )
+        )
 
-        groups = yield from fold(partition, query, watch)
-        known.update(filter(query.wants, groups.all_groups()))
-        yield from changes
-        for key, commit in (item for own in groups.pending.values() for item in own.items()):
-            topic, number = topic_partition(key)
-            if wants(group_of(key)) and query.wants_partition(topic, number):
-                group_id, offset = group_of(key).decode(errors="replace"), commit_fields(commit)["offset"]
-                yield GroupCommitRow(
-                    *(place, group_id, commit.record_offset, commit.timestamp, topic, number),
-                    *(offset, before.get(key), "pending"),
-                )
-
-    return replace(answer(unit, rows), partial=bool(known))
+    groups = yield from fold(partition, query, watch)
+    yield from changes
+    for key, commit in (item for own in groups.pending.values() for item in own.items()):
+        topic, number = topic_partition(key)
+        if wants(group_of(key)) and query.wants_partition(topic, number):
+            group_id, offset = group_of(key).decode(errors="replace"), commit_fields(commit)["offset"]
+            yield GroupCommitRow(
+                *(place, group_id, commit.record_offset, commit.timestamp, topic, number),
+                *(offset, before.get(key), "pending"),
+            )
+    return any(map(query.wants, groups.all_groups()))
 
 
 def change_of(previous: int | None, offset: int | None) -> str:

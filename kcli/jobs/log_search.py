@@ -36,8 +36,7 @@ from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch
 from kcli.rows.lookups import FoundBatch, FoundRecord
 
-LOOKUP_FAILED = "lookup-failed"
-"""The code of the error for a lookup at which the broker fails."""
+LOOKUP_FAILED = "lookup-failed"  # the code of the error for a lookup at which the broker fails
 
 IN_BATCH = "in batch"
 OFFSET_GAP = "gap"
@@ -52,8 +51,7 @@ AFTER_ALL = "after all records"
 NOT_IN_SEGMENT = "not in segment"
 NO_TIMESTAMPS = "no timestamps"
 
-Answer: TypeAlias = FoundRecord | str
-"""What was found, or why nothing was."""
+Answer: TypeAlias = FoundRecord | str  # what was found, or why nothing was
 
 
 def outside(

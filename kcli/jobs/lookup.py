@@ -1,13 +1,12 @@
 """What `kcli lookup` runs: where an offset or a timestamp lies, as a starting broker would find it."""
 
 from collections.abc import Generator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Unit
 from kcli.jobs import log_search
-from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.common import Yield, partition_job, unit_job, where
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.lineage import serving
@@ -20,32 +19,20 @@ if TYPE_CHECKING:
     from kcli.kafka.remote.lineage import Leader
 
 
-def offset(unit: Unit, *, offset: int | str, by_events: bool = False) -> Outcome:
-    """Return one row: the batch that a fetch at this offset (or `earliest`, `latest`) returns first.
+@unit_job
+def offset(partition: Partition, unit: Unit, *, offset: int | str, by_events: bool = False) -> Yield:
+    """Yield one row: the batch that a fetch at this offset (or `earliest`, `latest`) returns first.
 
     With `by_events` the further targets of the unit are directories of `__remote_log_metadata`: by them an
     offset that is not on local disk has a remote segment, or an error where its events are not there.
     """
-    return answer(unit, partial(_offset, offset, unit if by_events else None))
-
-
-def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGEST_BATCH) -> Outcome:
-    """Return one row: the first record at or after a timestamp in ms as ListOffsets finds it.
-
-    None asks for the largest. A batch of more than `max_batch_bytes`, packed or unpacked, in which the answer
-    may lie is an error.
-    """
-    return answer(unit, partial(_timestamp, timestamp, max_batch_bytes))
-
-
-def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
-    loaded, leader, error = yield from _led(partition, unit)
+    loaded, leader, error = yield from _led(partition, unit if by_events else None)
     begin, local_begin = (
         (loaded.log_start_offset, loaded.local_log_start_offset)
         if leader is None
         else (leader.log_start_offset, leader.local_start)
     )
-    number = log_search.resolve(asked, begin, loaded.log_end_offset)
+    number = log_search.resolve(offset, begin, loaded.log_end_offset)
     place = where(partition)
     reason = log_search.outside(number, begin, local_begin, loaded.log_end_offset)
     if reason is None:
@@ -71,6 +58,27 @@ def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
     )
 
 
+@partition_job
+def timestamp(partition: Partition, *, timestamp: int | None, max_batch_bytes: int = LARGEST_BATCH) -> Yield:
+    """Yield one row: the first record at or after a timestamp in ms as ListOffsets finds it.
+
+    None asks for the largest. A batch of more than `max_batch_bytes`, packed or unpacked, in which the answer
+    may lie is an error.
+    """
+    loaded = yield from start(partition)
+    if timestamp is None:
+        with log_search.failing_lookup():
+            answer = log_search.largest(loaded, max_batch_bytes)
+    else:
+        answer = yield from log_search.at_or_after(partition, loaded, timestamp, max_batch_bytes)
+    place = where(partition)
+    if isinstance(answer, str):
+        yield LookupTimestampRow(place, timestamp, found=False, record=FoundRecord(), reason=answer)
+    else:
+        record = answer._replace(path=shown_path(partition, answer.path or ""))
+        yield LookupTimestampRow(place, timestamp, found=True, record=record, reason=log_search.FOUND)
+
+
 def _led(
     partition: Partition, unit: Unit | None
 ) -> Generator[Finding, None, "tuple[LoadedLog, Leader | None, FileError | None]"]:
@@ -88,21 +96,3 @@ def _led(
         return (yield from start(partition)), None, error
     leader = yield from load_leader(partition, cache, unit.targets[1:])
     return leader.log, leader, None
-
-
-def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:
-    loaded = yield from start(partition)
-    if asked is None:
-        with log_search.failing_lookup():
-            answered = log_search.largest(loaded, limit)
-    else:
-        answered = yield from log_search.at_or_after(partition, loaded, asked, limit)
-    yield _row(partition, asked, answered)
-
-
-def _row(partition: Partition, asked: int | None, answer: log_search.Answer) -> LookupTimestampRow:
-    place = where(partition)
-    if isinstance(answer, str):
-        return LookupTimestampRow(place, asked, found=False, record=FoundRecord(), reason=answer)
-    record = answer._replace(path=shown_path(partition, answer.path or ""))
-    return LookupTimestampRow(place, asked, found=True, record=record, reason=log_search.FOUND)

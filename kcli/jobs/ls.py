@@ -25,8 +25,7 @@ from kcli.logdir.targets import PARTITION
 from kcli.rows.partitions import PartitionRow
 
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
-BLOCK = 512
-"""Bytes of a unit of `st_blocks` (POSIX)."""
+BLOCK = 512  # bytes of a unit of `st_blocks` (POSIX)
 NOT_RECOVERED = "START-005"
 LS_KINDS = frozenset({PARTITION, LOG_DIR})
 AS_LISTED = StartRequest(is_bounded=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from formats.messages.metadata import CONFIG_RESOURCES
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, LOG, NORMAL, PartitionDir
@@ -55,8 +55,7 @@ from kcli.rows.metadata import (
 )
 from kcli.rows.partitions import OfDirectory
 
-METADATA_FILES = frozenset({PARTITION, KRAFT_SNAPSHOT, LOG})
-"""Kinds of targets that hold metadata records."""
+METADATA_FILES = frozenset({PARTITION, KRAFT_SNAPSHOT, LOG})  # kinds of targets that hold metadata records
 VOTER = IMAGE_KINDS["voters"].noun
 
 
@@ -95,9 +94,7 @@ class MetadataQuery:
         return replace(outcome, partial=is_here)
 
 
-def expand(file_set: FileSet) -> FileSet:
-    """Return the same with the metadata log alone of each log dir that was named."""
-    return failover.expand(file_set)
+expand = failover.expand
 
 
 def topics(query: MetadataQuery, units: Iterable[Unit]) -> Iterator[str]:
@@ -110,7 +107,7 @@ def topics(query: MetadataQuery, units: Iterable[Unit]) -> Iterator[str]:
 
 def expand_several(file_set: FileSet) -> FileSet:
     """Return the same; of one alone nothing, and an error for each log dir that was named without one."""
-    result = expand(file_set)
+    result = failover.expand(file_set)
     if len(result.targets) != 1:
         return result
     failures = [*result.failures, *failover.without_metadata_logs(file_set)]
@@ -167,11 +164,8 @@ def wants(query: MetadataQuery, kind: str, key: Key, facts: Facts) -> bool:
     return "topic" in facts and query.wants(facts["topic"], facts.get("partition"))
 
 
-def _plain(row: Callable[..., Any]) -> Callable[[OfDirectory, Key, Facts, MetadataQuery], Iterator[Any]]:
-    def rows(place: OfDirectory, _: Key, facts: Facts, __: MetadataQuery) -> Iterator[Any]:
-        yield row(place, **facts)
-
-    return rows
+def _plain(row: Callable[..., Any]) -> "RowsOf":
+    return lambda place, _, facts, __: [row(place, **facts)]
 
 
 def _topics(place: OfDirectory, _: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
@@ -190,7 +184,8 @@ def _quotas(place: OfDirectory, key: Key, facts: Facts, _: MetadataQuery) -> Ite
     yield from (MetadataQuotaRow(place, dict(key), name, value) for name, value in sorted(facts.items()))
 
 
-_ROWS_OF: dict[str, Callable[[OfDirectory, Key, Facts, MetadataQuery], Iterator[Any]]] = {
+RowsOf: TypeAlias = Callable[[OfDirectory, Key, Facts, MetadataQuery], Iterable[Any]]
+_ROWS_OF: dict[str, RowsOf] = {
     "topics": _topics,
     "partitions": _plain(MetadataPartitionRow),
     "brokers": _plain(MetadataBrokerRow),
@@ -267,7 +262,9 @@ class _Chosen:
 
     def __call__(self, change: MetadataChange) -> None:
         """Hand on a change that is asked for."""
-        if not self._chooses or self._is_of_topic(change) or self._is_of_node(change):
+        node = self._query.node
+        is_of_node = node is not None and is_about_node(change, node)
+        if not self._chooses or self._is_of_topic(change) or is_of_node:
             self._take(change)
             if change.kind == "partition":
                 self._replicas[change.key] = () if change.change == "deleted" else change.replicas
@@ -285,9 +282,6 @@ class _Chosen:
         if query.selection.names:
             return query.wants(topic, partition)
         return topic in query.names or (partition is not None and f"{topic}-{partition}" in query.names)
-
-    def _is_of_node(self, change: MetadataChange) -> bool:
-        return self._query.node is not None and is_about_node(change, self._query.node)
 
 
 # Differences

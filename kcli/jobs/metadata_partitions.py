@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import failed, internal_failure, log_dir_findings
+from kcli.jobs.common import failed, log_dir_findings
 from kcli.kafka.findings.findings import Finding, merged
 from kcli.kafka.remote.cache import RemoteStore, UserPartition
 from kcli.kafka.remote.coverage import EventCoverage
@@ -224,16 +224,13 @@ def unread(target: Target, error: FileError) -> Iterator[Finding | Failure]:
 def collect(unit: Unit, items: Answer) -> Outcome:
     """Return the outcome of rows, findings and errors: the first error, which counts the others."""
     rows, findings, errors = list[Item](), list[Finding](), list[Failure]()
-    try:
-        for item in items:
-            if isinstance(item, Finding):
-                findings.append(item)
-            elif isinstance(item, Failure):
-                errors.append(item)
-            else:
-                rows.append(item)
-    except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
-        return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
+    for item in items:
+        if isinstance(item, Finding):
+            findings.append(item)
+        elif isinstance(item, Failure):
+            errors.append(item)
+        else:
+            rows.append(item)
     first = errors[0] if errors else None
     if first is not None and len(errors) > 1:
         first = first._replace(message=f"{first.message}; {len(errors) - 1} more files there cannot be read")

@@ -2,8 +2,7 @@
 
 from collections.abc import Generator
 
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.common import Yield, partition_job, where
 from kcli.jobs.startup.replica_start import forgets_producers
 from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
@@ -14,27 +13,24 @@ from kcli.logdir.partition import Partition
 from kcli.rows.transactions import ProducerRow
 
 
-def producers(unit: Unit, *, now_ms: int, known: KnownSettings = NO_KNOWN_SETTINGS) -> Outcome:
-    """Return a row for each producer that a start at `now_ms` loads, by id."""
-
-    def rows(partition: Partition) -> Yield:
-        settings = known.of(partition, now_ms=now_ms)
-        loaded = yield from load_producers(partition, settings)
-        place, expiration = where(partition), settings.producer_expiration_ms
-        for producer_id, one in sorted(loaded.producers.producers.items()):
-            yield ProducerRow(
-                place,
-                producer_id=producer_id,
-                producer_epoch=one.epoch,
-                last_sequence=one.last_sequence,
-                last_offset=one.last_offset,
-                last_timestamp=one.last_timestamp,
-                coordinator_epoch=one.coordinator_epoch,
-                current_txn_start_offset=one.open_since,
-                expires_at=one.last_timestamp + expiration if one.open_since is None else None,
-            )
-
-    return answer(unit, rows)
+@partition_job
+def producers(partition: Partition, *, now_ms: int, known: KnownSettings = NO_KNOWN_SETTINGS) -> Yield:
+    """Yield a row for each producer that a start at `now_ms` loads, by id."""
+    settings = known.of(partition, now_ms=now_ms)
+    loaded = yield from load_producers(partition, settings)
+    place, expiration = where(partition), settings.producer_expiration_ms
+    for producer_id, one in sorted(loaded.producers.producers.items()):
+        yield ProducerRow(
+            place,
+            producer_id=producer_id,
+            producer_epoch=one.epoch,
+            last_sequence=one.last_sequence,
+            last_offset=one.last_offset,
+            last_timestamp=one.last_timestamp,
+            coordinator_epoch=one.coordinator_epoch,
+            current_txn_start_offset=one.open_since,
+            expires_at=one.last_timestamp + expiration if one.open_since is None else None,
+        )
 
 
 def load_producers(partition: Partition, settings: Settings) -> Generator[Finding, None, LoadedLog]:

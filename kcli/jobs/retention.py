@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from formats.batch import HEADER_SIZE, NO_TIMESTAMP
 from formats.magic import read_header
 from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Unit
 from kcli.jobs.checkpoint import CLEANER, cleaner_point
-from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.common import Yield, answer, unit_job, where
 from kcli.jobs.log_search import failing_lookup
 from kcli.jobs.log_times import Ends, ends_of, first_horizon, future, rolls_at
 from kcli.kafka.findings.collector import collect_findings
@@ -71,24 +71,18 @@ from kcli.words import ONE_YEAR, duration
 if TYPE_CHECKING:
     from kcli.kafka.remote.lineage import Leader
 
-INHERIT = -2
-"""As local.retention.ms or local.retention.bytes: that of the whole log."""
-SHOWN_FUTURE = 10
-"""Records ahead of the clock that a row names."""
+INHERIT = -2  # as local.retention.ms or local.retention.bytes: that of the whole log
+SHOWN_FUTURE = 10  # records ahead of the clock that a row names
 ALLOWED_AHEAD_MS = 3_600_000
 """How far ahead of the clock a broker lets a timestamp be (message.timestamp.after.max.ms)."""
-LONGEST_TRANSACTION_MS = 900_000
-"""transaction.max.timeout.ms."""
-PATIENCE_MS = 3_600_000
-"""For how long a log may be due before the cleaner is suspected: it looks every 15 s."""
+LONGEST_TRANSACTION_MS = 900_000  # transaction.max.timeout.ms
+PATIENCE_MS = 3_600_000  # for how long a log may be due before the cleaner is suspected: it looks every 15 s
 NS_OF_MS = 1_000_000
 AHEAD, KEEPING, BLOCKED = LATE = ("LOG-027", "LOG-028", "LOG-029")
 """Timestamps ahead of the clock, those that keep segments, and what stops the cleaner."""
-CLEANER_STOPPED, FAILED = "cleaner-stopped", "cleaning-failed"
-"""Why a log that is due is not cleaned."""
+CLEANER_STOPPED, FAILED = "cleaner-stopped", "cleaning-failed"  # why a log that is due is not cleaned
 ASSUMED, UNKNOWN_TOPIC, LACKING = "START-006", "META-009", "RLMM-025"
-COPY_UNKNOWN = "copy-unknown"
-"""Why it is not known whether a segment stays."""
+COPY_UNKNOWN = "copy-unknown"  # why it is not known whether a segment stays
 DIRECTORY_GOES = "its -delete directory goes file.delete.delay.ms after a start"
 NO_LOOK = "a start takes this log for stray: no look comes to it"
 NO_WATERMARK = "no file here has the high watermark: the log end is taken for it"
@@ -103,16 +97,14 @@ class RetentionQuery(NamedTuple):
     given: Mapping[str, str] = {}
 
 
-def retention(unit: Unit, *, query: RetentionQuery) -> Outcome:
-    """Return a row for the log of a partition, and one for each segment in the order of the log.
+@unit_job
+def retention(partition: Partition, unit: Unit, *, query: RetentionQuery) -> Yield:
+    """Yield a row for the log of a partition, and one for each segment in the order of the log.
 
     The unit's further targets are the directories of `__remote_log_metadata`: a segment of a tiered topic
     stays until it is copied.
     """
-    return answer(unit, lambda partition: _retention(partition, unit.targets[1:], query))
-
-
-def _retention(partition: Partition, metadata: tuple[Target, ...], query: RetentionQuery) -> Yield:
+    metadata = unit.targets[1:]
     if partition.topic == CLUSTER_METADATA:  # its snapshots decide
         return
     yield from undecodable_findings(partition.target)
@@ -268,11 +260,6 @@ class HeldLog(NamedTuple):
     def waits_for_copies(self) -> bool:
         """Whether a segment stays until it is in remote storage."""
         return self.is_tiered and not self.config.is_set("remote.log.copy.disable")
-
-    @property
-    def whole_limits(self) -> tuple[int, int]:
-        """retention.ms and retention.bytes of the whole log."""
-        return self.config.number("retention.ms"), self.config.number("retention.bytes")
 
     @property
     def limits(self) -> tuple[int, int]:

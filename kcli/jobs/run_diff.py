@@ -36,8 +36,7 @@ FALLS = {
     "latest_epoch": "the newest leader epoch was {} before, it is {} now",
 }
 """What is said of a number that no log makes smaller by itself."""
-ANSWERED = (0, 1, 4)
-"""Exit statuses of runs that read something."""
+ANSWERED = (0, 1, 4)  # exit statuses of runs that read something
 NOT_WRITTEN = "this is not what --out NAME/ writes"
 
 Facts: TypeAlias = dict[str, Any]

@@ -46,10 +46,8 @@ WITH_ZOOKEEPER = (
     f"tiered, are in {REMOTE_LOG_METADATA}, which"
 )
 NAME_IT = "is not here: name the log dir of a broker that has it"
-PAUSES = (0, 0.1, 0.4, 1.6)
-"""Seconds before each new look at the log and the events of a running broker."""
-EVIDENCE = 64
-"""User partitions that say how many metadata partitions there are."""
+PAUSES = (0, 0.1, 0.4, 1.6)  # seconds before each new look at the log and the events of a running broker
+EVIDENCE = 64  # user partitions that say how many metadata partitions there are
 
 
 def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Selection) -> list[Unit]:

@@ -12,7 +12,7 @@ from formats.magic import record_count
 from formats.names import TRANSACTION_STATE, PartitionDir
 from formats.types import TopicPartition
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, notes_as_findings, where
+from kcli.jobs.common import Yield, YieldAndReturn, notes_as_findings, partition_job, where
 from kcli.jobs.copies import absent_partitions, counted_copies, partition_counts, refuse_without
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.jobs.producers import load_producers
@@ -113,24 +113,23 @@ def _ends_without_record(loaded: LoadedLog) -> bool:
         return batch is not None and record_count(header(log, batch)) == 0
 
 
-def listed(unit: Unit, *, version: Version = NEWEST, selection: Selection = ALL_PARTITIONS) -> Outcome:
-    """Return a row for each transactional id known, or whose transaction holds a selected partition."""
+@partition_job
+def listed(
+    partition: Partition, *, version: Version = NEWEST, selection: Selection = ALL_PARTITIONS
+) -> Yield:
+    """Yield a row for each transactional id known, or whose transaction holds a selected partition."""
 
     def wants(state: TransactionState) -> bool:
         places = (PartitionDir(partition.topic, partition.partition) for partition in state.partitions)
         return not selection.names or any(map(selection.wants, places))
 
-    def rows(partition: Partition) -> Yield:
-        states = TransactionStates(partition.shown, version)
-        yield from load_states(partition, states)
-        place = where(partition)
-        for transactional_id, one in sorted(states.states.items()):
-            if wants(one):
-                yield TransactionRow(
-                    place, transactional_id, *one[1:], coordinator_partition=partition.number or 0
-                )
-
-    return answer(unit, rows)
+    states = TransactionStates(partition.shown, version)
+    yield from load_states(partition, states)
+    place = where(partition)
+    for transactional_id, one in sorted(states.states.items()):
+        if wants(one):
+            number = partition.number or 0
+            yield TransactionRow(place, transactional_id, *one[1:], coordinator_partition=number)
 
 
 # Open transactions
@@ -153,32 +152,28 @@ class JoinedFacts(NamedTuple):
     rows: tuple[tuple[OpenTransactionRow, int], ...] = ()
 
 
+@partition_job
 def opened(
-    unit: Unit, *, now_ms: int, age_at_ms: int | None = None, known: KnownSettings = NO_KNOWN_SETTINGS
-) -> Outcome:
-    """Return the open transactions of a partition, or the states of a coordinator's, as the partial.
+    partition: Partition,
+    *,
+    now_ms: int,
+    age_at_ms: int | None = None,
+    known: KnownSettings = NO_KNOWN_SETTINGS,
+) -> YieldAndReturn:
+    """Return the open transactions of a partition, or the states of a coordinator's; yield no row.
 
     `age_at_ms`: the time to which ages are counted; None: now while a broker runs, else that of the newest
     record of a producer, because nothing says what happened after the copy.
     """
-    joined: list[JoinedFacts] = []
-
-    def collected(partition: Partition) -> Yield:
-        if _is_coordinator(partition.topic):
-            states = TransactionStates(partition.shown)
-            yield from load_states(partition, states)
-            cluster_id = partition.directory.cluster_id
-            one = CoordinatorStates(
-                cluster_id, partition.number or 0, states.states, states.is_whole, states.is_damaged
-            )
-            joined[:] = [JoinedFacts(coordinators=(one,))]
-        else:
-            loaded = yield from load_producers(partition, known.of(partition, now_ms=now_ms))
-            at_ms = now_ms if age_at_ms is None and is_running(partition.target) else age_at_ms
-            joined[:] = [JoinedFacts(rows=tuple(_open_rows(partition, loaded, at_ms)))]
-
-    outcome = answer(unit, collected)
-    return replace(outcome, partial=joined[-1] if joined else JoinedFacts())
+    if _is_coordinator(partition.topic):
+        states = TransactionStates(partition.shown)
+        yield from load_states(partition, states)
+        place = partition.directory.cluster_id, partition.number or 0
+        one = CoordinatorStates(*place, states.states, states.is_whole, states.is_damaged)
+        return JoinedFacts(coordinators=(one,))
+    loaded = yield from load_producers(partition, known.of(partition, now_ms=now_ms))
+    at_ms = now_ms if age_at_ms is None and is_running(partition.target) else age_at_ms
+    return JoinedFacts(rows=tuple(_open_rows(partition, loaded, at_ms)))
 
 
 def _open_rows(
@@ -267,7 +262,11 @@ class Coordinators:
             reason = self._said(transactional_id, state, place, hanging=hanging)
             if (cluster_id, transactional_id) in self._damaged:
                 hanging, reason = None, f"{reason}, but the log of its coordinator is damaged"
-            elif hanging and _is_committed(state, row.producer_epoch):
+            elif (
+                hanging
+                and state.state == COMPLETE_COMMIT
+                and state.producer_epoch - row.producer_epoch in {0, 1}  # version 2 raised it by one
+            ):
                 is_later = (row.start_timestamp or 0) > state.last_update_timestamp
                 reason += f": {WRITTEN_AFTER if is_later else DISCARDS_COMMITTED}"
             row = row._replace(
@@ -302,11 +301,6 @@ class Coordinators:
         return f"{key} is {ONGOING}"
 
 
-def _is_committed(state: TransactionState, epoch: int) -> bool:
-    """Whether the coordinator ended the transaction of an epoch as committed; version 2 raised it by one."""
-    return state.state == COMPLETE_COMMIT and state.producer_epoch - epoch in {0, 1}
-
-
 class OpenTransactions:
     """What was found; the rows of open transactions beside what coordinators know, at the end of a run.
 
@@ -328,20 +322,14 @@ class OpenTransactions:
         self._now_ms = now_ms
         self._absent = [*notes_as_findings(absent_partitions(TRANSACTION_STATE, file_set))]
 
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one, with all rows at the end."""
-        begun, more = _partial(left), _partial(right)
-        both = JoinedFacts(begun.coordinators + more.coordinators, begun.rows + more.rows)
-        if right is not None:
-            findings = [*(left.findings if left else ()), *right.findings]
-            return replace(right, findings=findings, partial=both)
-        assert left is not None
+    def __call__(self, parts: list[JoinedFacts]) -> tuple[list[Item], list[Finding]]:
+        """Return the rows of all open transactions, and which coordinators are not here to know of them."""
+        known = self._coordinators(state for part in parts for state in part.coordinators)
         rows: list[Item] = []
-        for row in starmap(self._coordinators(both.coordinators).joined, both.rows):
+        for row in starmap(known.joined, (row for part in parts for row in part.rows)):
             rows += self._again(row) if row.hanging and is_running(self._targets[row.where.dir]) else [row]
         are_known = all(isinstance(row, OpenTransactionRow) and row.transactional_id for row in rows)
-        absent = () if are_known else self._absent
-        return replace(left, rows=rows, findings=[*left.findings, *absent], partial=both)
+        return rows, [] if are_known else self._absent
 
     def hanging(self, target: Target, file_set: FileSet) -> list[OpenTransactionRow]:
         """Return what hangs in a partition by a coordinator's word, if its copy is the one that counts."""

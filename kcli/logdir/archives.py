@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     import tarfile
 
 SUFFIX = re.compile(r"\.(?:tar(?:\.gz|\.zst)?|tgz)(?=/|$)")
-STDIN = "stdin"
-"""What paths in an archive on stdin begin with."""
+STDIN = "stdin"  # what paths in an archive on stdin begin with
 HEAD_BYTES = 512
 GZIP, ZSTD, USTAR = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", slice(257, 262)
 READ_AT_ONCE = 1 << 18
@@ -39,8 +38,7 @@ LONGEST_HEADER = 1 << 20
 """Bytes of a long name, or of what pax says of a member: tarfile holds them in memory."""
 HOSTILE = (ValueError, OverflowError, RecursionError)
 """What tarfile, or a system call, makes of impossible names, times and headers."""
-SPARE_BYTES = 64 << 20
-"""Of the file system of $TMPDIR, for others."""
+SPARE_BYTES = 64 << 20  # of the file system of $TMPDIR, for others
 
 
 class _RefusedMemberError(Exception):

@@ -169,10 +169,8 @@ class Reading(NamedTuple):
 
 AS_IT_COMES = Reading()
 
-WRITING_MS = 100
-"""How long a broker may take, on a busy machine, from one part of a write to the next."""
-WRITING_STEP = 0.002
-"""Seconds between two looks at a file that is being written."""
+WRITING_MS = 100  # how long a broker may take, on a busy machine, from one part of a write to the next
+WRITING_STEP = 0.002  # seconds between two looks at a file that is being written
 
 
 class DataFile:

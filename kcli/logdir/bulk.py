@@ -25,13 +25,10 @@ WIDE_WINDOW, LARGE_BATCH = 12 << 20, 8 << 10
 SMALLEST_WINDOW = 1 << 16
 EAGER_WINDOW = 1 << 20
 WINDOWS_A_SECOND = 10
-GROWTH = 4
-"""Windows grow by this factor up to the largest: a walk that breaks off soon has read little."""
+GROWTH = 4  # windows grow by this factor up to the largest: a walk that breaks off soon has read little
 KEPT_MEMORY = 8 << 20
-WORTH_A_THREAD = 1 << 18
-"""Fewer bytes are there sooner than another thread begins to read."""
-HOPS = 4096
-"""Headers that one window of hops holds."""
+WORTH_A_THREAD = 1 << 18  # fewer bytes are there sooner than another thread begins to read
+HOPS = 4096  # headers that one window of hops holds
 
 
 class Window(NamedTuple):

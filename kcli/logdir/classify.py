@@ -11,8 +11,7 @@ from kcli.logdir.targets import PARTITION
 
 LOG_DIR = "log-dir"
 TIERED_STORAGE = "tiered-storage"
-BUNDLE_MANIFEST = "kcli-bundle.json"
-"""Lies in the directory of the log dirs that `kcli bundle` wrote."""
+BUNDLE_MANIFEST = "kcli-bundle.json"  # lies in the directory of the log dirs that `kcli bundle` wrote
 PARTITION_KINDS = frozenset(
     {names.LEADER_EPOCH_CHECKPOINT, names.PARTITION_METADATA, names.QUORUM_STATE, names.REMOTE_LOG_SNAPSHOT}
 )
@@ -55,7 +54,8 @@ def kind_of_entries(path: str, entries: list[Entry]) -> str | None:
     if not is_log_dir and holds_remote_segments(path, files):
         return REMOTE_SEGMENTS
     if any(map(is_of_a_partition, files)):
-        is_parent = (is_log_dir or not _is_whole(files)) and _holds_partitions(entries, unreadable=False)
+        is_whole = {names.LOG, names.LEADER_EPOCH_CHECKPOINT} <= {file.kind for file in files}
+        is_parent = (is_log_dir or not is_whole) and _holds_partitions(entries, unreadable=False)
         return LOG_DIR if is_parent else PARTITION
     if is_log_dir or _holds_partitions(entries, unreadable=True):
         return LOG_DIR
@@ -69,11 +69,6 @@ def kind_of_entries(path: str, entries: list[Entry]) -> str | None:
 def is_of_a_partition(file: names.FileName) -> bool:
     """Whether a file of such a name lies in partition directories alone."""
     return file.scheme == names.IN_PARTITION or file.kind in PARTITION_KINDS
-
-
-def _is_whole(files: list[names.FileName]) -> bool:
-    """Whether a directory holds a log and a checkpoint of its own, as a partition does."""
-    return {names.LOG, names.LEADER_EPOCH_CHECKPOINT} <= {file.kind for file in files}
 
 
 def _holds_partitions(entries: list[Entry], *, unreadable: bool) -> bool:

@@ -21,10 +21,8 @@ SHRANK = "changed"
 CHANGED_FILE_SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp", ".part")
 CHANGED_DIRECTORY_SUFFIXES = ("-delete", "-future", "-stray")
 
-CLOCK_MS = 20
-"""How far the time of a change may lie before the time of day: files have a coarser clock."""
-SETTLING_MS = 300
-"""So long after the last change of a directory a broker is done with what it began there."""
+CLOCK_MS = 20  # how far the time of a change may lie before the time of day: files have a coarser clock
+SETTLING_MS = 300  # so long after the last change of a directory a broker is done with what it began there
 STEP, LONGEST_WAIT = 0.01, 3
 """Seconds between two looks at a directory, and of all looks at one that never settles."""
 

@@ -40,8 +40,7 @@ from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, partition_around, tiered_di
 from kcli.logdir.targets import ALL_PARTITIONS, NO_SERVER, PARTITION, Selection, Server, Target, shown_as
 
 NO_LOG_DIR, LOST_AND_FOUND = "not-a-log-dir", "lost+found"
-MOST_MEANT = 8
-"""Log dirs that are proposed in place of the folder around them."""
+MOST_MEANT = 8  # log dirs that are proposed in place of the folder around them
 
 
 class Note(NamedTuple):

@@ -38,8 +38,7 @@ LOG_START = "log-start-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 META_PROPERTIES_FILE = "meta.properties"
-INCOMPLETE = "incomplete"
-"""The code of the problem of a meta.properties that lacks an id."""
+INCOMPLETE = "incomplete"  # the code of the problem of a meta.properties that lacks an id
 
 START_FILES = (META_PROPERTIES_FILE, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN_FILE)
 
@@ -55,8 +54,7 @@ class DirectoryFacts(NamedTuple):
     high_watermarks: Mapping[TopicPartition, int] | None = None
     remote_storage: bool = False
     """Whether its broker had remote storage switched on: only then does it make an index cache."""
-    is_kraft: bool = False
-    """Whether meta.properties is of a KRaft broker: version 1."""
+    is_kraft: bool = False  # whether meta.properties is of a KRaft broker: version 1
     problems: tuple[FileError, ...] = ()
 
 

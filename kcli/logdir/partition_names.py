@@ -104,8 +104,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-SILLY_RENAME = ".nfs"
-"""What an NFS client names a file that is deleted while a process has it open."""
+SILLY_RENAME = ".nfs"  # what an NFS client names a file that is deleted while a process has it open
 
 
 class Leftovers(NamedTuple):

@@ -26,8 +26,7 @@ from formats.names import (
 )
 from kcli.logdir.buffers import file_error
 
-REMOTE_SEGMENTS = "remote-segments"
-"""The kind of a target that is such a directory."""
+REMOTE_SEGMENTS = "remote-segments"  # the kind of a target that is such a directory
 
 _SCHEMES = frozenset({IN_INDEX_CACHE, IN_TIERED_STORAGE})
 

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from formats.segment_manifest import SegmentManifest, StoredPart
 
 
-LARGEST_CHUNK = 256 << 20
-"""Bytes of a chunk, before and after: chunks of the plugin have 4 MiB by default."""
+LARGEST_CHUNK = 256 << 20  # bytes of a chunk, before and after: chunks of the plugin have 4 MiB by default
 CHUNKS_KEPT = 2
 ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
 
@@ -218,8 +217,7 @@ def _refuse_encrypted(path: str, manifest: "SegmentManifest") -> None:
         raise FileError(path, ENCRYPTED, message, None, "encryption")
 
 
-LONGEST_LISTING = 1 << 28
-"""Bytes of a listing: some millions of objects."""
+LONGEST_LISTING = 1 << 28  # bytes of a listing: some millions of objects
 SIZE_LAST = re.compile(r"(.*\S)\s+([0-9]{1,18})")
 FIND_LS = re.compile(r"\d+\s+\d+\s+-[rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+(\d{1,18})\s+(?:\S+\s+){3}(\S.*)")
 """A file by `find -ls`: inode and blocks before, three words of a date after the size."""

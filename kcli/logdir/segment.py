@@ -23,8 +23,7 @@ BAD_LENGTH, BAD_MAGIC, ZEROS = "bad-length", "bad-magic", "zeros"
 _PREFIX = BATCH.only("base_offset", "batch_length", "magic")
 
 
-TORN = frozenset({"short", "incomplete"})
-"""Reasons of a `Stop` that an append which is under way looks like."""
+TORN = frozenset({"short", "incomplete"})  # reasons of a `Stop` that an append which is under way looks like
 
 
 class Stop(NamedTuple):
@@ -53,8 +52,7 @@ class DamagedRange(NamedTuple):
     reason: str
     found: int | None
     next_offset: int | None
-    broke_at: int
-    """Where the chain broke: `start`, or after a batch of wrong checksum."""
+    broke_at: int  # where the chain broke: `start`, or after a batch of wrong checksum
     gave_up: bool = False
 
 
@@ -174,8 +172,7 @@ class Segment(NamedTuple):
 
     directory: str
     base_offset: int
-    stem: str
-    """The file name up to the first dot: usually, not always, 20 digits."""
+    stem: str  # the file name up to the first dot: usually, not always, 20 digits
     extensions: frozenset[str]
     """Which of log, index, timeindex, txnindex, snapshot exist for this stem (and suffix)."""
 

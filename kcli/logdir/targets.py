@@ -10,10 +10,8 @@ from formats.names import NORMAL, PartitionDir
 from kcli.logdir.buffers import shown
 
 PARTITION = "partition"
-PRODUCER_EXPIRATION_MS = 86_400_000
-"""Broker default of producer.id.expiration.ms."""
-OFFSETS_RETENTION_MS = 7 * 86_400_000
-"""Broker default of offsets.retention.minutes."""
+PRODUCER_EXPIRATION_MS = 86_400_000  # broker default of producer.id.expiration.ms
+OFFSETS_RETENTION_MS = 7 * 86_400_000  # broker default of offsets.retention.minutes
 
 
 class Server(NamedTuple):

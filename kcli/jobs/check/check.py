@@ -27,10 +27,9 @@ from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_cleaned, stored_offsets
 from kcli.jobs.cluster_metadata import with_undecodable
 from kcli.jobs.common import (
-    Yield,
+    YieldAndReturn,
     answer,
     failed,
-    internal_failure,
     log_dir_findings,
     notes_as_findings,
     source_of,
@@ -62,7 +61,7 @@ from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, inspect, start
 from kcli.kafka.kraft.start_findings import LogStart
 from kcli.kafka.storage.load_findings import contradicting_lines
-from kcli.kafka.storage.loaded_log import Settings
+from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind, snapshots
 from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start
 from kcli.logdir.buffers import FileError
@@ -71,7 +70,7 @@ from kcli.logdir.find import FileSet, each_once
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import SWAP, first_base, listed
 from kcli.logdir.targets import PARTITION, Target
-from kcli.rows import Failure, Item
+from kcli.rows import Item
 from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 from kcli.rows.transactions import OpenTransactionRow
 
@@ -140,8 +139,6 @@ class CheckLog:
         except FileError as error:
             outcome = failed(unit, error)
             checked = CheckedUnit(ScannedUnit(unit, findings=tuple(outcome.findings), error=outcome.error))
-        except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
-            checked = CheckedUnit(ScannedUnit(unit, error=internal_failure(unit.target.shown, error)))
         return Outcome(number=unit.number, partial=checked)
 
     def _check(self, unit: Unit) -> CheckedUnit:
@@ -152,8 +149,8 @@ class CheckLog:
         if isinstance(unit.known, SegmentFacts):
             return CheckedUnit(ScannedUnit(unit), segment=unit.known)
         if not is_segment(unit.target):
-            return until_whole(unit, lambda: CheckedUnit(self.scan.read(unit)), _error_of)
-        return until_whole(unit, lambda: self._segment(unit), _error_of)
+            return CheckedUnit(until_whole(unit, lambda: self.scan.read(unit), lambda one: one.error))
+        return until_whole(unit, lambda: self._segment(unit), lambda one: one.scanned.error)
 
     def _log_dir(self, unit: Unit) -> CheckedUnit:
         target = unit.target
@@ -167,20 +164,16 @@ class CheckLog:
         return CheckedUnit(ScannedUnit(unit, error=error), findings, logs=tuple(logs))
 
     def _partition(self, unit: Unit) -> CheckedUnit:
-        result: PartitionFiles | StartFailure | None = None
-
-        def inspection(partition: Partition) -> Yield:
-            nonlocal result
-            result = yield from inspect_files(partition, self.request.known)
-
-        scanned = inspected(unit, inspection)
+        scanned, result = inspected(unit, lambda partition: inspect_files(partition, self.request.known))
         if not isinstance(result, PartitionFiles):
-            return CheckedUnit(scanned, logs=() if result is None else (_log_start(unit.target, result),))
+            failures = (result,) if isinstance(result, StartFailure) else ()
+            return CheckedUnit(scanned, logs=tuple(_log_start(unit.target, each) for each in failures))
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
         load = COORDINATOR_LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
             loaded = load(unit, self.request.version)
-            findings = tuple(finding for finding in loaded.findings if is_about_load(finding))
+            of_load = (UNLOADABLE, "TXN-")  # at what the load of a coordinator ends
+            findings = tuple(finding for finding in loaded.findings if finding.code.startswith(of_load))
         if self.query is not None:
             findings += tuple(retention_findings(unit, self.query, of_compacted=True))
         return CheckedUnit(scanned, findings, result)
@@ -197,17 +190,8 @@ class CheckLog:
         return CheckedUnit(scanned, tuple(judge.take()), segment=facts)
 
 
-def is_about_load(finding: Finding) -> bool:
-    """Whether a finding says at what the load of a coordinator ends."""
-    return finding.code == UNLOADABLE or finding.code.startswith("TXN-")
-
-
 def _log_start(target: Target, failure: StartFailure) -> LogStart:
     return LogStart(target.shown, target.log_dir, failure)
-
-
-def _error_of(checked: CheckedUnit) -> Failure | None:
-    return checked.scanned.error
 
 
 def _is_closed(target: Target) -> bool:
@@ -270,37 +254,21 @@ def start_settings(partition: Partition, known: KnownSettings) -> Settings:
 
 def start_log(target: Target, known: KnownSettings) -> StartEffect:
     """Return what a start cuts, deletes or refuses, and what contradicts the log that it leaves."""
-    log_end: int | None = None
-    has_records: bool | None = None
-    why: StartFailure | None = None
 
-    def started(partition: Partition) -> Yield:
-        nonlocal log_end, has_records, why
+    def started(partition: Partition) -> YieldAndReturn:
         loaded = yield from attempt(partition, start(partition, settings=start_settings(partition, known)))
-        if isinstance(loaded, StartFailure):
-            log_end, has_records, why = None, None, loaded
-            return
-        log_end, why = loaded.log_end_offset, None
-        has_records = any(segment.log_size for segment in loaded.segments)
-        offsets = yield from stored_offsets(partition, loaded.epoch_lines)
-        yield from contradictions(partition.target, offsets._replace(log_end=log_end))
+        if isinstance(loaded, LoadedLog):
+            offsets = yield from stored_offsets(partition, loaded.epoch_lines)
+            yield from contradictions(partition.target, offsets._replace(log_end=loaded.log_end_offset))
+        return loaded
 
     outcome = answer(Unit(number=0, targets=(target,)), started)
     findings = [finding for finding in outcome.findings if finding.code in OF_A_RECOVERY]
-    return StartEffect(findings, log_end, has_records, why)
-
-
-def log_end_now(target: Target, before: int | None) -> int | None:
-    """Return the log end offset by headers: a broker may have begun segments since they were listed."""
-    log_end = before
-
-    def started(partition: Partition) -> Yield:
-        nonlocal log_end
-        loaded = yield from start(partition, exact=False)
-        log_end = loaded.log_end_offset
-
-    answer(Unit(number=0, targets=(target,)), started)
-    return log_end
+    loaded = outcome.partial
+    if not isinstance(loaded, LoadedLog):
+        return StartEffect(findings, None, None, loaded if isinstance(loaded, StartFailure) else None)
+    has_records = any(segment.log_size for segment in loaded.segments)
+    return StartEffect(findings, loaded.log_end_offset, has_records, None)
 
 
 class CheckRun(NamedTuple):
@@ -396,15 +364,18 @@ class DirectoryCheck(DirectoryScan):
             return findings, None
         self._has_records = any(segment.size for segment in self._segments)
         if self._needs_start(files, findings):
-            start = start_log(target, self._run.known)
-            self._logs += [] if start.failure is None else [_log_start(target, start.failure)]
-            self._has_records = start.has_records
-            return [*findings, *(one for one in start.findings if one not in self._findings)], start.log_end
+            effect = start_log(target, self._run.known)
+            self._logs += [] if effect.failure is None else [_log_start(target, effect.failure)]
+            self._has_records = effect.has_records
+            return [*findings, *(one for one in effect.findings if one not in self._findings)], effect.log_end
         log_end = files.inspected.log_end
         if log_end is None:
             log_end = log_end_of(self._segments, files.inspected.given)
             if any(violations(files.offsets._replace(log_end=log_end))):
-                log_end = log_end_now(target, log_end)
+                unit = Unit(number=0, targets=(target,))
+                loaded = answer(unit, lambda one: start(one, exact=False)).partial
+                if isinstance(loaded, LoadedLog):  # a broker may have begun segments since
+                    log_end = loaded.log_end_offset
         findings += contradictions(target, files.offsets._replace(log_end=log_end))
         if files.metadata_snapshot is not None and log_end is not None:
             epoch, end = files.metadata_snapshot

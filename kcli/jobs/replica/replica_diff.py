@@ -11,7 +11,15 @@ from formats import names
 from formats.names import PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import COMPACTED_TOPICS, is_compacted
-from kcli.jobs.common import Yield, answer, directory_findings, other_identity, undisturbed, where
+from kcli.jobs.common import (
+    Yield,
+    answer,
+    directory_findings,
+    other_identity,
+    partition_job,
+    undisturbed,
+    where,
+)
 from kcli.jobs.replica_pairs import report_alone
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
@@ -32,8 +40,7 @@ from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.partitions import Where
 from kcli.rows.replicas import FingerprintRow, ReplicaRangeRow
 
-MANIFEST = "fingerprints"
-"""The kind of a target that is a partition of a manifest."""
+MANIFEST = "fingerprints"  # the kind of a target that is a partition of a manifest
 REPLICA_KINDS = frozenset({PARTITION, MANIFEST})
 _BEGINS = b'{"type"'
 
@@ -45,12 +52,9 @@ class Fingerprinted(NamedTuple):
     log: LogFingerprint
 
 
-def fingerprint(unit: Unit, *, width: int) -> Outcome:
-    """Return a row for each range of a replica."""
-    return answer(unit, lambda partition: _fingerprint(partition, width))
-
-
-def _fingerprint(partition: Partition, width: int) -> Yield:
+@partition_job
+def fingerprint(partition: Partition, *, width: int) -> Yield:
+    """Yield a row for each range of a replica."""
     loaded = yield from start(partition)
     with closing(replica_diff.ReplicaLog(loaded)) as log:
         place, ends = where(partition), (loaded.log_start_offset, loaded.log_end_offset)

@@ -23,7 +23,7 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
     state_name,
 )
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Outcome, Reduce, Unit, at_end
 from kcli.jobs.common import failure_of
 from kcli.jobs.metadata_partitions import MetadataPartition, fold_unit, metadata_partition
 from kcli.jobs.rlmm.state import SnapshotVisitor, replay
@@ -79,8 +79,7 @@ CODE_OF_REFUSAL = {
     NOT_STARTED: "RLMM-013",
     UPDATE_TO_STARTED: "RLMM-013",
 }
-MOST_FINDINGS = 1000
-"""Findings of one partition that are listed; more are counted."""
+MOST_FINDINGS = 1000  # findings of one partition that are listed; more are counted
 RESULT_OF_SEVERITY = {"error": "damaged", "warning": "warning", "info": "clean"}
 
 
@@ -156,7 +155,7 @@ class EventChecks:
         self._lacks: str | None = UNREADABLE_COPY
 
     def known(self, target: Target) -> KnownSegments:
-        """Return what a StorageReducer must know of the metadata partition that a file is of."""
+        """Return what is known of the metadata partition that a file is of."""
         number, size = metadata_partition(target), topic_size(target)
         places = frozenset((key, number) for key in self._checked)
         sizes = frozenset[int]() if size is None else frozenset({size})
@@ -180,7 +179,8 @@ class EventChecks:
                 what = describe_objects(self._stored.objects[segment_id])
                 self._of(partition, key).add("RLMM-020", f"segment {segment_id} is deleted, and has {what}")
         is_whole = bool(self._leaders) and not (partition.lacks and segments and not is_running(segments[0]))
-        metadata = _directories_of(segments) if is_whole else ()
+        directories = dict.fromkeys(os.path.dirname(segment.path) for segment in segments if is_whole)
+        metadata = tuple(metadata_targets(directories).targets)
         for key, cache in partition.store:
             leader_dir = None
             try:
@@ -325,11 +325,6 @@ class EventChecks:
         return f"; {describe_objects(objects)}" if objects else "; no object of it in remote storage"
 
 
-def _directories_of(segments: tuple[Target, ...]) -> tuple[Target, ...]:
-    paths = dict.fromkeys(os.path.dirname(segment.path) for segment in segments)
-    return tuple(metadata_targets(paths).targets)
-
-
 def _segments(count: int) -> str:
     return "1 segment" if count == 1 else f"{count} segments"
 
@@ -402,56 +397,40 @@ def check(unit: Unit, *, query: EventQuery, options: RemoteCheck) -> Outcome:
     return replace(outcome, partial=checks.known(unit.target))
 
 
-@dataclass(slots=True)
-class StorageReducer:
-    """Puts together what metadata partitions know; at the end gives the objects that no event is about."""
+def objects_without_events(storage: Storage, selection: Selection) -> Reduce:
+    """Return a reduce step that gives the objects of which no metadata partition knows an event."""
 
-    storage: Storage
-    selection: Selection
+    def finish(parts: list[KnownSegments]) -> tuple[list[Item], Iterator[Finding]]:
+        whole = KnownSegments(*(frozenset().union(*sets) for sets in zip(*parts, strict=True)))
+        return [], _unknown(storage, selection, whole)
 
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one."""
-        given = [each for each in (left, right) if each is not None]
-        parts = [each.partial for each in given if isinstance(each.partial, KnownSegments)]
-        segments = (
-            KnownSegments(*(frozenset().union(*sets) for sets in zip(*parts, strict=True)))
-            if parts
-            else KnownSegments()
-        )
-        findings = [finding for each in given for finding in each.findings]
-        if right is None:
-            findings += self._unknown(segments)
-        rows = [row for each in given for row in each.rows]
-        return replace(given[-1], rows=rows, findings=findings, partial=segments)
+    return at_end(finish)
 
-    def _unknown(self, segments: KnownSegments) -> Iterator[Finding]:
-        """Yield findings about objects of segments that no event names."""
-        listed, unjudged = 0, Counter[str]()
-        lacking = lru_cache(partial(_lacks, segments))
-        for segment_id, objects in objects_of(self.storage).objects.items():
-            owner = objects[0].owner
-            if segment_id in segments.segments or not self._is_selected(owner):
-                continue
-            why = lacking(owner)
-            if why is not None:
-                unjudged[why] += 1
-                continue
-            listed += 1
-            if listed <= MOST_FINDINGS:
-                place = "" if owner is None else f"{owner[1]}-{owner[2]}: "
-                there = describe_objects(objects, named=False)
-                what = f"{place}segment {segment_id}: no event names it; {there}"
-                yield Finding("RLMM-020", what, path=objects[0].name)
-        if listed > MOST_FINDINGS:
-            yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
-        for why, count in sorted(unjudged.items()):
-            message = f"{_segments(count)} in remote storage: {why}"
-            yield Finding("RLMM-025", message, path=self.storage.paths[0])
 
-    def _is_selected(self, owner: UserPartition | None) -> bool:
-        if not self.selection.names:
-            return True
-        return owner is not None and self.selection.wants(PartitionDir(owner[1], owner[2]))
+def _unknown(storage: Storage, selection: Selection, known: KnownSegments) -> Iterator[Finding]:
+    """Yield findings about objects of segments that no event names."""
+    listed, unjudged = 0, Counter[str]()
+    lacking = lru_cache(partial(_lacks, known))
+    for segment_id, objects in objects_of(storage).objects.items():
+        owner = objects[0].owner
+        name = None if owner is None else PartitionDir(owner[1], owner[2])
+        if segment_id in known.segments or (selection.names and not (name and selection.wants(name))):
+            continue
+        why = lacking(owner)
+        if why is not None:
+            unjudged[why] += 1
+            continue
+        listed += 1
+        if listed <= MOST_FINDINGS:
+            place = "" if owner is None else f"{owner[1]}-{owner[2]}: "
+            there = describe_objects(objects, named=False)
+            what = f"{place}segment {segment_id}: no event names it; {there}"
+            yield Finding("RLMM-020", what, path=objects[0].name)
+    if listed > MOST_FINDINGS:
+        yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
+    for why, count in sorted(unjudged.items()):
+        message = f"{_segments(count)} in remote storage: {why}"
+        yield Finding("RLMM-025", message, path=storage.paths[0])
 
 
 def _lacks(known: KnownSegments, owner: UserPartition | None) -> str | None:

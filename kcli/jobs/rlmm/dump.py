@@ -7,9 +7,7 @@ from typing import Any
 
 from formats import kip405
 from formats.checkpoint import EpochEntry, read_committed_offsets
-from formats.message_set import LegacyRecord
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, PartitionDir
-from formats.record import Record
 from formats.remote_metadata import (
     PARTITION_DELETE_STATES,
     SEGMENT_STATES,
@@ -24,7 +22,7 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import SNAPSHOT_HEADER, read_entries, read_header
 from kcli.engine.contract import Job, Outcome, ResumePoint, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.common import failed, internal_failure, log_dir_findings
+from kcli.jobs.common import failed, log_dir_findings
 from kcli.jobs.metadata_partitions import file_place, metadata_partition
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.coverage import EventCoverage
@@ -46,8 +44,7 @@ from kcli.rows.remote_metadata import (
 EVENT_FILE_KINDS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
 EVENT_ROWS = 2000
 EVENT_BYTES = 4 * 1024 * 1024
-MOST_ROWS = 100_000
-"""Rows that are read for a suggestion."""
+MOST_ROWS = 100_000  # rows that are read for a suggestion
 RENAMED_COLUMNS = {"version": "record_version", "segment_size_in_bytes": "segment_size_bytes"}
 """Columns whose name differs from the record's field."""
 
@@ -74,20 +71,15 @@ def row_types(
 
 def dump(unit: Unit) -> Outcome:
     """Return the rows of one file, or of its next part: what comes before damage is always shown."""
-    rows, collector, rest = list[Item](), FindingCollector(unit.target), None
+    rows, collector = list[Item](), FindingCollector(unit.target)
+    findings = log_dir_findings(unit.target) if unit.begins else ()
     try:
-        findings = log_dir_findings(unit.target) if unit.begins else []
-        try:
-            with DataFile(unit.target.path) as file, reading(file.path):
-                rest = _DUMPS[unit.target.kind](file, unit, rows, collector)
-        except FileError as error:
-            outcome = failed(unit, error)
-            findings = [*findings, *collector.take(), *outcome.findings]
-            return replace(outcome, rows=rows, findings=findings)
-        findings = [*findings, *collector.take()]
-        return Outcome(number=unit.number, rows=rows, findings=findings, continuation=rest)
-    except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
-        return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
+        with DataFile(unit.target.path) as file, reading(file.path):
+            rest = _DUMPS[unit.target.kind](file, unit, rows, collector)
+        outcome = Outcome(number=unit.number, continuation=rest)
+    except FileError as error:
+        outcome = failed(unit, error)
+    return replace(outcome, rows=rows, findings=[*findings, *collector.take(), *outcome.findings])
 
 
 def dump_selected(unit: Unit, selection: Selection) -> Outcome:
@@ -139,19 +131,13 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
             return replace(unit, resume=ResumePoint(batch.position, int(reader.is_old_reported)))
         coverage.add(batch.header.base_offset, batch.header.last_offset)
         for record in records_of(file, batch, findings, coverage):
-            rows.append(_event_row(event, record, reader, batch.position))
-            size += len(record.value or b"")
+            value = None if record.value is None else bytes(record.value)
+            of_record = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
+            metadata, refused = reader.read(record.offset, value, batch.position)
+            rows.append(event_row(of_record, value, metadata, refused))
+            size += len(value or b"")
     report_end(file, walk.stop, findings, coverage)
     return None
-
-
-def _event_row(
-    event: RlmmEventRow, record: Record | LegacyRecord, reader: EventReader, position: int
-) -> RlmmEventRow:
-    value = None if record.value is None else bytes(record.value)
-    metadata, refused = reader.read(record.offset, value, position)
-    event = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
-    return event_row(event, value, metadata, refused)
 
 
 def event_row(

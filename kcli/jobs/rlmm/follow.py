@@ -13,8 +13,8 @@ from typing import NamedTuple
 from formats.checkpoint import read_leader_epoch_checkpoint
 from formats.names import LEADER_EPOCH_CHECKPOINT, PRODUCER_SNAPSHOT, file_prefix
 from formats.producer_snapshot import read_snapshot
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
+from kcli.engine.contract import Unit
+from kcli.jobs.common import Yield, unit_job, where
 from kcli.jobs.metadata_partitions import read_events
 from kcli.jobs.replica_pairs import with_leaders
 from kcli.jobs.rlmm.storage import fetched_index
@@ -67,12 +67,11 @@ def with_leader_and_metadata(
     return [replace(unit, number=number) for number, unit in enumerate(paired)]
 
 
-def predict_follower(unit: Unit, *, leader_path: str, storage: tuple[str, ...] = ()) -> Outcome:
-    """Return one row: what the follower of the unit does."""
-    return answer(unit, lambda partition: _follow(partition, unit, leader_path, storage))
-
-
-def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[str, ...]) -> Yield:
+@unit_job
+def predict_follower(
+    partition: Partition, unit: Unit, *, leader_path: str, storage: tuple[str, ...] = ()
+) -> Yield:
+    """Yield one row: what the follower of the unit does."""
     name = partition.target.name
     if len(unit.targets) == 1 or unit.targets[1].name != name:
         raise FileError(partition.path, "no-leader", f"{leader_path} has no replica of this partition")

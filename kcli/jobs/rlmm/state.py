@@ -165,10 +165,8 @@ def highest(place: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterat
 # Files of releases 3.1 to 3.7, and a replay of the events after them
 
 
-MOST_DIFFERENCES = 3
-"""Segments that a finding about a file names; more are counted."""
-NO_TOPIC_ID = ""
-"""Of a file in a directory without partition.metadata."""
+MOST_DIFFERENCES = 3  # segments that a finding about a file names; more are counted
+NO_TOPIC_ID = ""  # of a file in a directory without partition.metadata
 FROM_EVENTS, FROM_SNAPSHOTS = "events", "snapshots"
 EVENT_SOURCE_KINDS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
 

@@ -187,11 +187,6 @@ def describe_objects(objects: list[RemoteObject], *, named: bool = True) -> str:
 # Files of one segment in directories
 
 
-def stored_path(segment: CachedSegment, storage: Iterable[str]) -> str | None:
-    """Return the path of a remote segment, without its extension; None where no directory has its log."""
-    return next((path for path in _paths(segment, storage) if _is_there(f"{path}.log")), None)
-
-
 def _paths(segment: CachedSegment, storage: Iterable[str]) -> Iterator[str]:
     """Yield the paths, without extension, that a remote segment can have in directories of remote storage."""
     metadata = segment.metadata
@@ -214,7 +209,7 @@ def _is_there(path: str) -> bool:
 
 def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegment | None:
     """Return a remote segment whose log storage has; None without, FileError where it is encrypted."""
-    path = stored_path(segment, storage)
+    path = next((path for path in _paths(segment, storage) if _is_there(f"{path}.log")), None)
     return None if path is None else segment_at(segment.metadata.start_offset, path)
 
 

@@ -364,7 +364,10 @@ def retention(leader: Leader, *, query: RetentionQuery) -> Yield:
     held = held_log(leader.partition, leader.log, config, query.now_ms)._replace(leader=leader)
     yield from held.assumed()
     held = held.learned(() if config.is_known else map(ends_of, leader.log.segments))
-    whole, local_limits = (held.whole_limits, held.limits) if held.deletes else (NO_LIMITS, NO_LIMITS)
+    number = held.config.number
+    whole, local_limits = NO_LIMITS, NO_LIMITS
+    if held.deletes:
+        whole, local_limits = (number("retention.ms"), number("retention.bytes")), held.limits
     local = tier_verdicts(held.verdicts())
     remote, after = left_alone(leader), leader.log_start_offset
     if held.is_tiered:
@@ -375,8 +378,8 @@ def retention(leader: Leader, *, query: RetentionQuery) -> Yield:
     for tier, verdicts, limits in (("remote", remote, whole), ("local", local, local_limits)):
         order = count(1)
         for segment, action, rule, reason in verdicts:
-            number = next(order) if action == DELETE else None
+            turn = next(order) if action == DELETE else None
             place = where(leader.partition)
             yield RlmmRetentionRow(
-                place, leader.topic_id, number, tier, action, rule, *segment, after, reason, *limits
+                place, leader.topic_id, turn, tier, action, rule, *segment, after, reason, *limits
             )

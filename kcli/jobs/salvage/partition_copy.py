@@ -15,8 +15,7 @@ from kcli.rows.checks import LostRange
 
 NOT_SAVED, FILE_NOT_SAVED, MADE_ANEW = "SALV-001", "SALV-004", "SALV-005"
 """Bytes of a log are lost; a small file is lost; a file that is written in its place may lack something."""
-MOST_LOST = 1000
-"""Ranges that a row lists."""
+MOST_LOST = 1000  # ranges that a row lists
 CHUNK = 4 << 20
 
 

@@ -52,8 +52,7 @@ SAME_FINDINGS = {
 }
 """What `check` finds, and what that means for a copy."""
 ALL, INDEXES = "all", "indexes"
-BEHIND = "START-007"
-"""The start of a metadata log deletes its segments: its newest snapshot is ahead of them."""
+BEHIND = "START-007"  # the start of a metadata log deletes its segments: its newest snapshot is ahead of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +141,10 @@ class Salvage:
             batches_lost=copy.batches_lost,
             bytes_lost=copy.bytes_lost,
             lost=tuple(sorted(copy.lost, key=lambda one: (one.file, one.start))),
-            files=tuple(SavedFile(name, _size(copy, name)) for name in sorted(os.listdir(copy.path))),
+            files=tuple(
+                SavedFile(name, os.stat(os.path.join(copy.path, name)).st_size)
+                for name in sorted(os.listdir(copy.path))
+            ),
         )
 
 
@@ -153,10 +155,6 @@ def _lacks_snapshot(copy: PartitionCopy) -> Finding | None:
         return None
     message = f"the log begins at offset {start}, and no snapshot reaches it: no node starts with the copy"
     return Finding(RECORDS_LOST, message, dir=copy.partition.shown)
-
-
-def _size(copy: PartitionCopy, name: str) -> int:
-    return os.stat(os.path.join(copy.path, name)).st_size
 
 
 def _load(partition: Partition, settings: Settings, clean_end: int | None = None) -> LoadedLog:

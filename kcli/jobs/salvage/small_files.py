@@ -27,8 +27,7 @@ from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
 from kcli.logdir.partition_names import first_base
 
-MISSING, EMPTY = "missing", "without entries"
-"""What a file can be besides damaged and not readable."""
+MISSING, EMPTY = "missing", "without entries"  # what a file can be besides damaged and not readable
 
 
 def copy_small_files(copy: PartitionCopy) -> str | None:
@@ -115,16 +114,11 @@ def _remove_damaged(copy: PartitionCopy, names: Collection[str]) -> None:
     reached = snapshots(whole, min(copy.kept, default=first_base(os.listdir(copy.path)))).values()
     damaged = {name: trouble for name, trouble in troubles.items() if trouble is not None}
     if damaged and 0 not in copy.kept and not {*whole} & {*reached}:
-        del damaged[max(damaged, key=_age)]
+        files = {name: parse_file(name) for name in damaged}  # the newest: by epoch, then end offset
+        del damaged[max(files, key=lambda name: (files[name].epoch or 0, files[name].base_offset or 0))]
     for name, trouble in damaged.items():
         os.unlink(os.path.join(copy.path, name))
         _report(copy, name, f"damaged ({trouble.message})", trouble.position)
-
-
-def _age(name: str) -> tuple[int, int]:
-    """Return what the newest snapshot has the most of: its epoch, then its end offset."""
-    file = parse_file(name)
-    return file.epoch or 0, file.base_offset or 0
 
 
 def _report(copy: PartitionCopy, name: str, why: str, position: int | None = None) -> None:

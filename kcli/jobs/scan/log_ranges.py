@@ -18,8 +18,7 @@ SHOWN_RANGE = 2 << 20
 """Bytes of a log that is shown: what comes out of a range is held in memory until all before it is shown."""
 BATCHES_RANGE = 16 << 20
 """The same where batches alone are shown: a range costs, and would have few large ones."""
-WRITTEN_RANGE = 64 << 20
-"""Bytes of a log whose rows workers write: every range is a file."""
+WRITTEN_RANGE = 64 << 20  # bytes of a log whose rows workers write: every range is a file
 
 
 def split_logs(units: Sequence[Unit], size: int) -> list[Unit]:

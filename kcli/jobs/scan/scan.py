@@ -118,7 +118,7 @@ class ScanLog:
         options = self.options
         try:
             if unit.target.kind == PARTITION:
-                return inspected(unit, inspect)
+                return inspected(unit, inspect)[0]
             base = segment_base(unit.target)
             largest = options.max_batch_bytes if options.ratio else None
             with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
@@ -129,8 +129,6 @@ class ScanLog:
         except FileError as error:
             outcome = common.failed(unit, error)
             return ScannedUnit(unit, findings=tuple(outcome.findings), error=outcome.error)
-        except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
-            return ScannedUnit(unit, error=common.internal_failure(unit.target.shown, error))
 
 
 class DirectoryScan:
@@ -198,15 +196,16 @@ def fold_directories(new: Callable[[], DirectoryScan]) -> Reduce:
     return reduce
 
 
-def inspected(unit: Unit, inspection: Inspection) -> ScannedUnit:
-    """Return what a start finds in a partition directory and the bytes of its logs do not show."""
+def inspected(unit: Unit, inspection: Inspection) -> tuple[ScannedUnit, object]:
+    """Return what a start finds in a directory and its logs do not show, and what the inspection returns."""
     target = unit.target
     listed_log(target.path)  # FileError where it has been removed since
     outcome = common.answer(unit, inspection)
     source = common.source_of(replace(target, shown=os.path.join(target.shown, "-")))
     findings = tuple(each for each in outcome.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
     is_unforeseen = outcome.error is not None and outcome.error.error == UNFORESEEN
-    return ScannedUnit(unit, source, findings=findings, error=None if is_unforeseen else outcome.error)
+    error = None if is_unforeseen else outcome.error
+    return ScannedUnit(unit, source, findings=findings, error=error), outcome.partial
 
 
 def group_directories(units: Sequence[Unit]) -> list[Unit]:

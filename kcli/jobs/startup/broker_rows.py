@@ -4,13 +4,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir
-from kcli.engine.contract import Outcome
+from kcli.engine.contract import Reduce, at_end
 from kcli.jobs.startup.replica_start import (
     BYTES_A_SECOND,
     SECONDS_PER_SEGMENT,
-    Started,
     StartedPartition,
 )
 from kcli.kafka.findings.findings import Finding
@@ -61,8 +61,49 @@ from kcli.rows.startup import (
     StartupRow,
 )
 
-NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK
-"""Of a replica that begins empty: its directory, and partition.metadata."""
+NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK  # of a replica that begins empty: its directory, and partition.metadata
+
+
+class ProcessStart(NamedTuple):
+    """What ends the process of a broker, else what it waits for, and which log dirs go offline before."""
+
+    plan: StartPlan
+    offline: Mapping[str, StartFailure]
+    stop: StartFailure | None
+    wait: StartFailure | None
+
+    @property
+    def outcome(self) -> BrokerOutcome:
+        """What becomes of the process, in a word."""
+        if self.stop or self.wait:
+            return FAILS if self.stop else WAITS
+        return DEGRADED if self.offline else BROKER_STARTS
+
+    @property
+    def cause(self) -> StartFailure | None:
+        """What ends or delays the process, else what else is lost."""
+        return self.stop or self.wait or next(iter(self.offline.values()), self.plan.lost_metadata)
+
+    def columns(self, cause: StartFailure | None) -> dict[str, Any]:
+        """Return the columns that say of every broker who it is, how it starts, and why so."""
+        plan = self.plan
+        meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
+        return {
+            "broker_id": meta.node_id if meta else None,
+            "cluster_id": meta.cluster_id if meta else None,
+            "kafka_version": ".".join(map(str, plan.config.version)),
+            "outcome": self.outcome,
+            "error": self.stop.exception if self.stop else None,
+            "cause_path": shown(cause.path) if cause else None,
+            "metadata_path": None if plan.metadata_path is None else shown(plan.metadata_path),
+        }
+
+
+def process_start(plan: StartPlan, logs: Sequence[LogStart]) -> ProcessStart:
+    """Return what becomes of the process of a broker by the starts of its logs."""
+    offline = offline_log_dirs(plan, logs)
+    stop = next(process_ends(plan, logs, offline), None)
+    return ProcessStart(plan, offline, stop, endless_wait(plan, offline) if stop is None else None)
 
 
 def release_rows(
@@ -71,25 +112,9 @@ def release_rows(
     """Yield what each release from 3.3 on makes of a start, by `plans_of` the release; logs load alike."""
     for version in RELEASES:
         for plan in plans_of(version) if version >= BOOTSTRAP_READ else ():
-            meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
-            mine = of_plan(plan, logs)
-            offline = offline_log_dirs(plan, mine)
-            stop = next(process_ends(plan, mine, offline), None)
-            wait = endless_wait(plan, offline)
-            cause = stop or wait or next(iter(offline.values()), plan.lost_metadata)
-            outcome: BrokerOutcome = DEGRADED if offline else BROKER_STARTS
-            if stop or wait:
-                outcome = FAILS if stop else WAITS
-            yield ReleaseRow(
-                broker_id=meta.node_id if meta else None,
-                cluster_id=meta.cluster_id if meta else None,
-                kafka_version=".".join(map(str, version)),
-                outcome=outcome,
-                error=stop.exception if stop else None,
-                reason=cause.message if cause else None,
-                cause_path=shown(cause.path) if cause else None,
-                metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
-            )
+            start = process_start(plan, of_plan(plan, logs))
+            reason = start.cause.message if start.cause else None
+            yield ReleaseRow(**start.columns(start.cause), reason=reason)
 
 
 def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
@@ -104,31 +129,19 @@ def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) 
     return replace(file_set, targets=[*file_set.targets, *log_dir_targets(file_set)], begun_empty=empty)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerReducer:
-    """Says at the end what becomes of brokers and their log dirs, given how the start of each log ends.
+def broker_findings(plans: Sequence[StartPlan]) -> Reduce:
+    """Return the reduce step that says what becomes of brokers and log dirs, by all LogStarts."""
 
-    The partial of an outcome is a list of LogStart.
-    """
+    def finish(parts: list[list[LogStart]]) -> tuple[list[Item], list[Finding]]:
+        logs = [log for some in parts for log in some]
+        return [], [one for plan in plans for one in findings_of_broker(plan, of_plan(plan, logs))]
 
-    plans: Sequence[StartPlan] = ()
-
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one."""
-        logs = left.partial if left is not None and isinstance(left.partial, list) else []
-        if right is not None:
-            logs += right.partial if isinstance(right.partial, list) else []
-            return replace(right, partial=logs)
-        assert left is not None
-        findings = [
-            finding for plan in self.plans for finding in findings_of_broker(plan, of_plan(plan, logs))
-        ]
-        return Outcome(number=left.number, findings=findings, partial=logs)
+    return at_end(finish)
 
 
 @dataclass(frozen=True, slots=True)
-class StartReducer:
-    """Collects partitions; gives each broker's row and theirs at the end.
+class BrokerRows:
+    """What is made of all partitions at the end: each broker's row, and theirs.
 
     `plans` are those of the brokers whose log dirs were named: a partition of none has its row alone.
     `read_rate` in bytes a second; `clean`: how the brokers stopped, where that is not left to the log dirs.
@@ -140,20 +153,16 @@ class StartReducer:
     clean: bool | None = None
     selection: Selection = ALL_PARTITIONS
 
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one, with all rows at the end."""
-        known = Started(_started(left).partitions + _started(right).partitions)
-        findings = [] if left is None else [*left.findings]
-        if right is not None:
-            return replace(right, findings=findings + right.findings, partial=known)
-        assert left is not None
+    def __call__(self, partitions: list[StartedPartition]) -> tuple[list[Item], list[Finding]]:
+        """Return the rows of brokers and replicas, and what is to be said of log dirs."""
+        findings: list[Finding] = []
         rows: list[Item] = []
         brokers: list[tuple[StartupBrokerRow, StartPlan]] = []
         planned: set[str] = set()
         for plan in self.plans:
             dirs = {log_dir.path for log_dir in plan.log_dirs}
             planned |= dirs
-            mine = [partition for partition in known.partitions if partition.log.log_dir in dirs]
+            mine = [partition for partition in partitions if partition.log.log_dir in dirs]
             broker, replicas, added = self._broker(plan, mine)
             if broker.outcome in {BROKER_STARTS, DEGRADED}:
                 brokers.append((broker, plan))
@@ -162,9 +171,9 @@ class StartReducer:
         nodes = [node for _, plan in brokers if (node := plan.quorum_node) is not None]
         voters = {id(row): _with_ballot(row, plan, nodes) for row, plan in brokers}
         rows = [voters.get(id(row), row) for row in rows]
-        alone = (partition.row for partition in known.partitions if partition.log.log_dir not in planned)
+        alone = (partition.row for partition in partitions if partition.log.log_dir not in planned)
         rows += [row for row in alone if self._is_wanted(row)]
-        return replace(left, rows=rows, findings=findings, partial=known)
+        return rows, findings
 
     def _is_wanted(self, row: StartupRow) -> bool:
         topic, number = row.where.topic, row.where.partition
@@ -181,56 +190,39 @@ class StartReducer:
         if self.clean is not None:
             log_dirs = tuple(log_dir._replace(clean=self.clean) for log_dir in log_dirs)
         logs = of_plan(plan, (partition.log for partition in partitions))
-        offline = offline_log_dirs(plan, logs)
-        dirs = tuple(_log_dir(log_dir, offline.get(log_dir.path), partitions) for log_dir in log_dirs)
-        stop = next(process_ends(plan, logs, offline), None)
-        rows = [_not_started(each, plan, offline) for each in of_broker]
-        if stop is None and plan.wait is None and plan.fates is not None:
-            rows += [_empty_row(plan, replica, offline) for replica in plan.fates.empty]
-        wait = endless_wait(plan, offline) if stop is None else None
-        failure = stop or wait or next(iter(offline.values()), None)
-        row = self._row(plan, dirs, rows, failure, is_end=stop is not None, is_waiting=wait is not None)
-        return row, rows, [*findings_of_broker(plan, logs), *_locked(log_dirs)]
+        start = process_start(plan, logs)
+        dirs = tuple(_log_dir(one, start.offline.get(one.path), partitions) for one in log_dirs)
+        rows = [_not_started(each, plan, start.offline) for each in of_broker]
+        if start.stop is None and plan.wait is None and plan.fates is not None:
+            rows += [_empty_row(plan, replica, start.offline) for replica in plan.fates.empty]
+        row = self._row(start, dirs, rows)
+        words = "process {} holds .lock: it runs with this log dir"
+        locked = (
+            Finding("START-011", words.format(one.locked_by), shown(one.path))
+            for one in log_dirs
+            if one.locked_by is not None
+        )
+        return row, rows, [*findings_of_broker(plan, logs), *locked]
 
     def _row(
-        self,
-        plan: StartPlan,
-        dirs: tuple[StartedLogDir, ...],
-        rows: Sequence[StartupRow],
-        failure: StartFailure | None,
-        *,
-        is_end: bool,
-        is_waiting: bool,
+        self, start: ProcessStart, dirs: Sequence[StartedLogDir], rows: Sequence[StartupRow]
     ) -> StartupBrokerRow:
-        """Return the row of a broker; `failure` ends or delays the process, or takes a log dir offline."""
-        meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
+        """Return the row of a broker by its start, its log dirs and its replicas."""
+        plan, stop, cause = start.plan, start.stop, start.cause
         lost = [row.records_lost for row in rows if row.outcome not in {FAILS, NOT_STARTED}]
         seconds = (one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT for one in dirs)
         metadata_log_dir = plan.start.metadata_log_dir
-        outcome: BrokerOutcome = BROKER_STARTS if failure is None else DEGRADED
-        if is_end or is_waiting:
-            outcome = FAILS if is_end else WAITS
-        stop = failure if is_end else None
-        cause = failure or plan.lost_metadata
         if cause is None and any(row.reason == OPENS_NONE for row in rows):
             cause = StartFailure("", OPENS_NONE, plan.config.path)
-        says = None if cause is None or outcome == WAITS else server_log(cause) or None
-        todo = None if cause is None else remedy(cause, [log_dir.path for log_dir in plan.log_dirs])
         return StartupBrokerRow(
-            broker_id=meta.node_id if meta else None,
-            cluster_id=meta.cluster_id if meta else None,
-            outcome=outcome,
-            error=stop.exception if stop else None,
+            **start.columns(cause),
             error_message=str(stop) if stop else None,
             reason=cause.reason if cause else None,
-            cause_path=shown(cause.path) if cause else None,
-            server_log=says,
-            remedy=todo,
-            metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
+            server_log=None if cause is None or start.wait else server_log(cause) or None,
+            remedy=None if cause is None else remedy(cause, [log_dir.path for log_dir in plan.log_dirs]),
             partitions_by_outcome=dict(Counter(row.outcome for row in rows)),
-            kafka_version=".".join(map(str, plan.config.version)),
             metadata_log_dir=None if metadata_log_dir is None else shown(metadata_log_dir),
-            log_dirs=dirs,
+            log_dirs=tuple(dirs),
             partitions=len(rows),
             failing_partitions=sum(log_dir.failing_partitions for log_dir in dirs),
             segments=sum(log_dir.segments for log_dir in dirs),
@@ -324,16 +316,3 @@ def _checkpoint_bytes(log_dir: str) -> int:
         paths.append(os.path.join(metadata, QUORUM_STATE))
     versions = map(version_of, paths)
     return sum(in_blocks(max(1, version[1] if version else 0)) for version in versions)
-
-
-def _locked(dirs: Sequence[LogDirState]) -> Iterator[Finding]:
-    """Yield which log dirs another process holds."""
-    for log_dir in dirs:
-        if log_dir.locked_by is not None:
-            words = f"process {log_dir.locked_by} holds .lock: it runs with this log dir"
-            yield Finding("START-011", words, shown(log_dir.path))
-
-
-def _started(outcome: Outcome | None) -> Started:
-    """Return what an outcome knows: nothing of a unit that ended its worker."""
-    return outcome.partial if outcome is not None and isinstance(outcome.partial, Started) else Started()

@@ -18,7 +18,7 @@ from formats.message_set import message_set, set_records
 from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import missing_records
-from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.common import Yield, YieldAndReturn, answer, partition_job, where
 from kcli.kafka.findings.findings import NO_SNAPSHOT, SEVERITIES, Finding
 from kcli.kafka.kraft.fates import (
     DELETE_DIRECTORY,
@@ -62,11 +62,10 @@ from kcli.rows import Failure
 from kcli.rows.startup import FAILS, LOADS, StartedProducer, StartedWhere, StartupRow
 
 CLEAN = "clean"
-BYTES_A_SECOND = 100 << 20
-"""Bytes a second that a log dir gives, where no --read-rate is given."""
+BYTES_A_SECOND = 100 << 20  # bytes a second that a log dir gives, where no --read-rate is given
 SECONDS_PER_SEGMENT = 0.001
-LOOKED_AT = 1000
-"""Batches of a segment in which producers are looked for."""
+LOOKED_AT = 1000  # batches of a segment in which producers are looked for
+ID_WRITTEN = "there was none: the metadata has a topic id for the name"
 STARTUP_KINDS = frozenset({PARTITION, LOG_DIR})
 
 
@@ -76,12 +75,6 @@ class StartedPartition(NamedTuple):
     row: StartupRow
     log: LogStart
     bytes_needed: int = 0
-
-
-class Started(NamedTuple):
-    """The partitions of consecutive units."""
-
-    partitions: tuple[StartedPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +111,9 @@ class StartRequest:
 
 
 def read(unit: Unit, *, request: StartRequest) -> Outcome:
-    """Return a partition's row as a StartReducer's partial; of one not asked for what becomes of it alone."""
+    """Return the partial of BrokerRows; of a partition not asked for, what becomes of it is said alone."""
     if unit.target.kind == LOG_DIR:
-        return Outcome(number=unit.number, partial=Started())
+        return Outcome(number=unit.number)
     outcome = replace(startup(unit, request=request), rows=[])
     if request.selection.wants(unit.target.name):
         return outcome
@@ -166,14 +159,9 @@ def _of_a_replica(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.code in OF_A_REPLICA or one.severity == SEVERITIES[-1]]
 
 
-def startup(unit: Unit, *, request: StartRequest) -> Outcome:
-    """Return the partition's row and what the start reports; the partial of a StartReducer says more."""
-    known: list[StartedPartition] = []
-    outcome = answer(unit, lambda partition: _startup(partition, request, known))
-    return replace(outcome, partial=Started((known[-1],)) if outcome.rows else None)
-
-
-def _startup(partition: Partition, request: StartRequest, known: list[StartedPartition]) -> Yield:
+@partition_job
+def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
+    """Yield the partition's row and what the start reports; return the StartedPartition."""
     if partition.target.name is None:
         raise FileError(
             partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
@@ -204,9 +192,9 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
         needed = bytes_needed(partition.path, log, row.files)
         if forgets_producers(log):
             findings.append(Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown))
-    known.append(StartedPartition(row, log_start(partition, log), needed))
     yield row
     yield from findings
+    return StartedPartition(row, log_start(partition, log), needed)
 
 
 def _started_log(
@@ -272,8 +260,11 @@ def _with_missing(row: StartupRow, log: LoadedLog) -> StartupRow:
 def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
     """Return the row of a log that loads, with what the metadata makes of it then."""
     if fate.outcome == LOADS:
-        written = () if fate.topic_id is None else (_topic_id_written(fate.topic_id),)
-        return row._replace(files=tuple(sorted(row.files + written)))
+        written = list(row.files)
+        if fate.topic_id is not None:
+            size, why = len(topic_id_bytes(fate.topic_id)), ID_WRITTEN
+            written.append(FileChange(PARTITION_METADATA_FILE, "create", None, size, why))
+        return row._replace(files=tuple(sorted(written)))
     row = row._replace(outcome=fate.outcome, reason=fate.reason)
     if fate.rule == FORMER:
         return row._replace(records_lost=0)
@@ -291,11 +282,6 @@ def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
             files=_all_files(row, DELETE_FILE, fate.reason), records_lost=_sum(row.records_lost, lost)
         )
     return row
-
-
-def _topic_id_written(topic_id: str) -> FileChange:
-    size, reason = len(topic_id_bytes(topic_id)), "there was none: the metadata has a topic id for the name"
-    return FileChange(PARTITION_METADATA_FILE, "create", None, size, reason)
 
 
 def _sum(*numbers: int | None) -> int | None:

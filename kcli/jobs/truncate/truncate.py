@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import MAX_INT
 from formats.names import CLUSTER_METADATA, DELETE, STRAY
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, other_identity, where
+from kcli.engine.contract import Unit
+from kcli.jobs.common import Yield, other_identity, unit_job, where
 from kcli.jobs.replica_pairs import as_running, dropped_by_start, load_replica, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
@@ -250,22 +250,15 @@ class Request:
     is_saved: bool = False
 
 
-def dry_run(unit: Unit, *, request: Request) -> Outcome:
-    """Return one row and the start's findings, or the error that keeps a broker from loading the log.
+@unit_job
+def dry_run(partition: Partition, unit: Unit, *, request: Request) -> Yield:
+    """Yield one row and the start's findings, or the error that keeps a broker from loading the log.
 
     The unit's second target, if it has one, is the leader's replica; those after it are remote metadata's.
     """
-
-    def work(partition: Partition) -> Yield:
-        followed = request.following
-        leader = None if followed is None else (yield from leader_of(followed, unit, running=request.running))
-        yield from undecodable_findings(partition.target)
-        yield from _partition(partition, request, leader)
-
-    return answer(unit, work)
-
-
-def _partition(partition: Partition, request: Request, leader: FollowedLeader | None) -> Yield:
+    followed = request.following
+    leader = None if followed is None else (yield from leader_of(followed, unit, running=request.running))
+    yield from undecodable_findings(partition.target)
     _refuse_others(partition)
     given = _checkpoints(partition, request)
     if request.shutdown is None:
@@ -488,7 +481,7 @@ def input_warnings(partition: Partition, *, is_shutdown_given: bool) -> Iterator
 def warnings_of(
     loaded: LoadedLog, prediction: Prediction, partition: Partition, lost: str | None
 ) -> Iterator[str]:
-    """Yield what start, cut and restart do that nobody expects; `lost`: None where it is saved."""
+    """Yield what start, cut and restart do that may surprise; `lost`: None where it is saved."""
     yield from _start_warnings(loaded)
     yield from _target_warnings(loaded, prediction)
     yield from _restart_warnings(prediction)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.engine.contract import Job, Unit
+from kcli.engine.contract import Job, Unit, at_end
 from kcli.engine.inline import inline
-from kcli.jobs.startup.broker_rows import StartReducer, expand
+from kcli.jobs.startup.broker_rows import BrokerRows, expand
 from kcli.jobs.startup.replica_start import STARTUP_KINDS, StartRequest, read, with_plans
 from kcli.kafka.kraft.meta_properties import BrokerConfig
 from kcli.kafka.kraft.start_plan import start_plans
@@ -34,7 +34,7 @@ def started(*paths, version=(4, 3), **config):
     targets = [one for one in expand(found, plans, ALL_PARTITIONS).targets if one.kind in STARTUP_KINDS]
     units = [Unit(number=number, targets=(target,)) for number, target in enumerate(targets)]
     request = with_plans(StartRequest(now_ms=1, version=version), plans)
-    job = Job(lambda unit: read(unit, request=request), StartReducer(plans))
+    job = Job(lambda unit: read(unit, request=request), at_end(BrokerRows(plans)))
     outcomes = list(inline(job, units))
     rows = [named(row) for outcome in outcomes for row in outcome.rows]
     findings = [finding for outcome in outcomes for finding in outcome.findings]
