@@ -171,10 +171,7 @@ class LogDirs:
         return _run(command, (*words, *self.paths), options)
 
     def partitions(self, topic: str | None = None, partition: int | None = None) -> "Iterator[PartitionLog]":
-        """Yield the partitions as a start of a broker would take them, without -delete, -stray and -future.
-
-        `topic`: a name or a glob. InputError after the last one if some paths cannot be read.
-        """
+        """Yield the partitions, of a topic (or glob), that a broker serves; InputError after the last one."""
         from kcli.logdir.find import find
         from kcli.logdir.targets import Selection
 
@@ -198,11 +195,7 @@ class LogDirs:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLog:
-    """A partition directory; `row` is what `kcli ls` says of it.
-
-    Methods that return one answer give its row alone, and raise InputError where there is none; `run` gives
-    findings, too.
-    """
+    """A partition directory; `row` is what `kcli ls` says. Methods of one answer raise InputError without."""
 
     path: str
     row: "PartitionRow"
@@ -242,10 +235,7 @@ class PartitionLog:
         return _answer(self.run("epoch end-offset", epoch=epoch, **options))  # type: ignore[no-any-return]
 
     def truncate(self, to_offset: int | None = None, **options: object) -> "TruncationRow":
-        """Return what a truncation would delete, cut and lose: a plan, nothing is changed.
-
-        `options` of `kcli truncate`, such as `to_epoch` or `shutdown`.
-        """
+        """Return a plan of what a truncation would delete, cut and lose; `options` of `kcli truncate`."""
         return _answer(self.run("truncate", to_offset=to_offset, **options))  # type: ignore[no-any-return]
 
     def lookup(

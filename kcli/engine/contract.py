@@ -125,8 +125,4 @@ class Part(Protocol):
 
 
 Sink: TypeAlias = Callable[[], AbstractContextManager[Part]]
-"""Where workers write rows instead of returning them; picklable.
-
-A part is complete when its block ends without an error. A part whose receipt no outcome carries does not
-count.
-"""
+"""Where workers write rows: picklable; a part counts if its block ends well and its receipt comes back."""

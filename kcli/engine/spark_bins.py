@@ -14,11 +14,7 @@ COST_OF_A_UNIT = 64 << 10  # what it takes to open a file or a directory, in byt
 def consecutive_bins(
     groups: Sequence[Sequence[Unit]], cores: int, most_bytes: int, count: int | None = None
 ) -> Iterator[list[Unit]]:
-    """Yield groups of units, in order, in up to `count` bins of about equal cost.
-
-    By default a few for each core, and none much above `most_bytes`. A group is in the bin that the middle of
-    its cost lies in.
-    """
+    """Yield groups of units, in order, in bins of about equal cost: `count`, or a few for each core."""
     costs = [sum(map(_cost, group)) for group in groups]
     total = sum(costs)
     count = count or max(cores * BINS_A_CORE, -(-total // most_bytes))

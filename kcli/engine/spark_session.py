@@ -99,11 +99,7 @@ class Jobs:
     def start(
         self, function: Callable[[Iterator[Any]], Iterator[Any]], tasks: int
     ) -> Future[dict[int, list[bytes]]]:
-        """Start a job of so many tasks.
-
-        The function is given their numbers, and gives RESULT_SCHEMA as batches. The result is the payloads
-        of each number, in the order of their sequence.
-        """
+        """Start a job of so many tasks, by number; the result is the payloads of each, by their sequence."""
         self._begun = [job for job in self._begun if not job.done()]
         job = self._threads.submit(self._run, function, tasks)
         self._begun.append(job)

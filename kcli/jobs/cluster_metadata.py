@@ -67,10 +67,7 @@ def _read_metadata(path: str, _version: object) -> Metadata:
 
 
 def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[str, PartitionState] | None]:
-    """Return topic id and state of a partition in the metadata of a path; None where it does not have it.
-
-    Nor where a topic of this name has another id there: REPL-003. Yields what cannot be decoded there.
-    """
+    """Return topic id and state of a partition in the metadata of a path; None (REPL-003: another id)."""
     yield from _metadata_at(path).undecodable_findings()
     topic_id = _topic_ids(path, _version(path)).get(partition.topic)
     if topic_id is None:

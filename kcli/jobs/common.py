@@ -150,19 +150,12 @@ def unit_job(
 
 
 def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
-    """Run `work` on the unit's partition and return its rows and findings.
-
-    Whatever it raises becomes the error. Rows yielded before an error are kept back: a partition is answered
-    whole or not at all.
-    """
+    """Return what `work` gives of the unit's partition: all of it, or the error that it raises."""
     return undisturbed(unit.target, lambda: answer_once(unit, work))
 
 
 def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
-    """Return the outcome of an attempt during which the directory did not change, or of the last attempt.
-
-    An outcome without an error, and without a finding above info about the files, is returned as it is.
-    """
+    """Return the outcome of an attempt that no change disturbed: one without trouble, or the last."""
     pause = FIRST_PAUSE
     for _ in range(ATTEMPTS - 1):
         began = time.time_ns()
@@ -212,10 +205,7 @@ def failed(unit: Unit, error: FileError) -> Outcome:
 
 
 def moved(target: Target, error: FileError) -> Finding | None:
-    """Return the finding about a file that a running broker removed, renamed or cut while it was read.
-
-    None for other errors. A log that is cut is one: it was not read to an end. A roll cuts indexes.
-    """
+    """Return the finding about a file that a running broker removed, renamed or cut; None for others."""
     gone = removal(error)
     path = shown_as(target, error.path if gone is None else gone.path)
     directory = os.path.dirname(path) or "."

@@ -83,10 +83,7 @@ def refuse_without(topic: str, counted: FileSet, file_set: FileSet) -> FileSet:
 
 
 def absent_partitions(topic: str, found: FileSet) -> Iterator[Note]:
-    """Yield for each cluster which partitions of a topic are not here: by its metadata.
-
-    Without that those before the last one; where all these are here, that more of them are not known.
-    """
+    """Yield for each cluster which partitions of a topic are not here, or that their number is unknown."""
     counts, here = partition_counts(topic, found), _numbers(topic, found)
     clusters = dict.fromkeys((*counts, *here))
     for cluster in clusters:

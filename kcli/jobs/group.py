@@ -377,10 +377,7 @@ class LogFacts:
         return self.loaded.log_start_offset
 
     def lag(self, committed: int) -> int | None:
-        """Return how many offsets lie behind a committed one; below 0 only past the log end.
-
-        The high watermark is of its last checkpoint, so where a commit is past it the log end counts.
-        """
+        """Return how many offsets lie behind a committed one, up to the high watermark or else the end."""
         end = self.high_watermark
         if end is None or end < committed:
             end = self.log_end_offset
@@ -413,11 +410,7 @@ def _version(target: Target) -> object:
 
 
 def position_of(fields: Fields, log: LogFacts) -> str:
-    """Return what a consumer finds that begins at a commit.
-
-    The leader has its own epoch from its election on, without a record, too: by the metadata where that is
-    here.
-    """
+    """Return what a consumer finds at a commit; a leader has its epoch without a record, by the metadata."""
     position, end, epochs = Position(fields["offset"], fields["leaderEpoch"]), log.log_end_offset, log.epochs
     if end is None:
         return OUT_OF_RANGE if position.offset < log.log_start_offset else UNKNOWN
@@ -481,10 +474,7 @@ def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
 
 @partition_job
 def history(partition: Partition, *, query: GroupQuery) -> YieldAndReturn:
-    """Yield a row for each commit that came to count, each tombstone, in log order; then pending ones.
-
-    Return whether the groups are here.
-    """
+    """Yield a row for each commit or tombstone, then pending ones; return whether the groups are here."""
     place, changes = _coordinator(partition), list[GroupCommitRow]()
     wants = lru_cache(lambda group: query.wants(group.decode(errors="replace")))
     before: dict[CommitKey, int] = {}

@@ -60,11 +60,7 @@ def offset(partition: Partition, unit: Unit, *, offset: int | str, by_events: bo
 
 @partition_job
 def timestamp(partition: Partition, *, timestamp: int | None, max_batch_bytes: int = LARGEST_BATCH) -> Yield:
-    """Yield one row: the first record at or after a timestamp in ms as ListOffsets finds it.
-
-    None asks for the largest. A batch of more than `max_batch_bytes`, packed or unpacked, in which the answer
-    may lie is an error.
-    """
+    """Yield the first record at or after a timestamp (None: the largest), as ListOffsets finds it."""
     loaded = yield from start(partition)
     if timestamp is None:
         with log_search.failing_lookup():

@@ -121,10 +121,7 @@ def files_of(partition: Partition, problems: list[FileError]) -> Iterator[tuple[
 
 
 def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[Finding, None, LoadedLog]:
-    """Yield what a start reports, also of the epochs; return what it holds.
-
-    It recovers RECOVERED_BYTES at most, unless it is to `recover`: then the log end comes from headers alone.
-    """
+    """Yield what a start reports, also of the epochs; of RECOVERED_BYTES at most unless to `recover`."""
     findings: list[Finding] = []
     try:
         loaded = collect_findings(start(partition, exact=recover or is_recovered(partition)), findings)

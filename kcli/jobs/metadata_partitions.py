@@ -101,11 +101,7 @@ _Key: TypeAlias = tuple[int | str, str | None]
 
 
 def by_metadata_partition(targets: Iterable[Target]) -> dict[_Key, list[Target]]:
-    """Return the directories or segments of each metadata partition, by its number and cluster.
-
-    One of an unknown cluster is of the only one there is. What is in no directory of the topic is a partition
-    of its own for each directory.
-    """
+    """Return the files of each metadata partition by number and cluster; others by their directory."""
     given = [(target, metadata_partition(target), cluster_of(target)) for target in targets]
     only = sole_cluster(target.log_dir for target, _, _ in given)
     groups: dict[_Key, list[Target]] = {}

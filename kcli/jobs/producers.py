@@ -34,10 +34,7 @@ def producers(partition: Partition, *, now_ms: int, known: KnownSettings = NO_KN
 
 
 def load_producers(partition: Partition, settings: Settings) -> Generator[Finding, None, LoadedLog]:
-    """Yield what a start reports, and which producers it forgets; return the log that it loads.
-
-    A broker that runs has recovered its log: batches are followed to where the file ends.
-    """
+    """Yield what a start reports, and which producers it forgets; return the log, followed to its end."""
     loaded = yield from start(partition, settings=settings, exact=not is_running(partition.target))
     follow_producers(loaded)
     if loaded.producers.expired:

@@ -28,11 +28,7 @@ def report_alone(partition: Partition) -> Yield:
 
 
 def pairs(units: Sequence[Unit]) -> list[Unit]:
-    """Return a unit for each pair of replicas of a partition, in the order of the partitions.
-
-    A directory that no other is a replica of is a unit of its own. Two directories whose names are no
-    partition's are a pair if nothing else is there.
-    """
+    """Return a unit for each pair of replicas of a partition, one alone too; any two others are a pair."""
     partitions: dict[object, list[Target]] = {}
     is_one_pair = len(units) == 2 and None in [unit.target.name for unit in units]
     for unit in units:

@@ -128,10 +128,7 @@ def retention(partition: Partition, unit: Unit, *, query: RetentionQuery) -> Yie
 
 
 def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[Finding]:
-    """Return what keeps segments of a partition, or its cleaner, for longer than the settings say.
-
-    Of those whose policy has `compact`, or of the others alone; of a log that cannot be read there are none.
-    """
+    """Return what keeps segments of a log for too long, or its cleaner where its policy has `compact`."""
 
     def look(partition: Partition) -> Yield:
         config, point = yield from configured(partition, query)
@@ -149,10 +146,7 @@ def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[F
 def configured(
     partition: Partition, query: RetentionQuery
 ) -> Generator[Finding, None, tuple[LogConfig, int | None]]:
-    """Yield what is not known; return the settings of a log, and its line in the cleaner's checkpoint.
-
-    Where no metadata knows the topic, such a line says that the log is compacted.
-    """
+    """Yield what is unknown; return settings and cleaner's line, which says `compact` of unknown topics."""
     image = cluster_image(partition.target)
     broker_id, topic = partition.directory.broker_id, partition.topic or ""
     config = log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
@@ -202,11 +196,7 @@ def hold(
 
 
 def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms: int) -> "HeldLog":
-    """Return a log that is loaded, as its broker holds it.
-
-    The high watermark of a partition without another replica rises to the log end at once
-    (`Partition.makeLeader`, `maybeIncrementLeaderHW`).
-    """
+    """Return a log as its broker holds it; alone, its high watermark is the log end (`makeLeader`)."""
     image, topic = cluster_image(partition.target), partition.topic
     topics = () if image is None else image.topics.values()
     states = (each.partitions.get(partition.number or 0) for each in topics if each.name == topic)
@@ -300,10 +290,7 @@ class HeldLog(NamedTuple):
         return self._replace(leader=leader)
 
     def learned(self, ends: Iterable[Ends]) -> "HeldLog":
-        """Return the same, as compacted where a batch shows that a cleaner wrote it; a tiered log is not.
-
-        Of a compacted log open transactions are known then, also where it was read by headers.
-        """
+        """Return the same, as compacted where a cleaner wrote a batch; then open transactions are known."""
         is_cleaned = not self.is_tiered and any(each.is_cleaned for each in ends)
         config = self.config.cleaned(OF_BATCHES) if is_cleaned else self.config
         if "compact" in config.policy:
@@ -451,10 +438,7 @@ class HeldLog(NamedTuple):
         yield Finding(KEEPING if keeps else AHEAD, words, self.partition.shown, path, more=len(ahead) - 1)
 
     def _stuck(self, point: int | None, ends: Sequence[Ends]) -> tuple[str, str] | None:
-        """Return why the cleaner does not come to what is dirty, in a word and in words; None: it does.
-
-        A transaction and the high watermark are looked at by timestamps of the log, which a copy keeps.
-        """
+        """Return why the cleaner does not come to what is dirty, in a word and in words; None: it does."""
         bounds, settings = self._cleaner_bounds(point), self._cleaner_settings
         cleanable = self._cleanable(bounds, settings, ends, self.now_ms)
         if cleanable.is_picked:
@@ -488,10 +472,7 @@ class HeldLog(NamedTuple):
     def _left_alone(
         self, bounds: CleanerBounds, settings: CleanerSettings, ends: Sequence[Ends]
     ) -> tuple[str, str] | None:
-        """Return that a log is due, if it was for long when the broker gave its last sign of life.
-
-        That is the high watermark checkpoint, which a broker writes every five seconds.
-        """
+        """Return that a log was due for long at the last sign of life, a high watermark checkpoint."""
         log_dir = self.partition.target.log_dir or ""
         versions = (version_of(os.path.join(log_dir, name)) for name in (log_dirs.HIGH_WATERMARK, CLEANER))
         alive, written = (version and version[0] // NS_OF_MS for version in versions)

@@ -58,11 +58,7 @@ def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Sel
 
 
 def with_events(units: Sequence[Unit], others: Iterable[Target]) -> list[Unit]:
-    """Return the units, each with the directories of the metadata topic.
-
-    Those among the units and the others that were named; where none were, those in the log dirs of the
-    units, selected or not.
-    """
+    """Return the units with the metadata topic's directories: those named, else those in their log dirs."""
     named = _of_events(others)
     log_dirs = dict.fromkeys(unit.target.log_dir for unit in units if unit.target.log_dir and not named)
     metadata = {**_of_events(unit.target for unit in units), **named}
@@ -229,10 +225,7 @@ def has_remote_storage(partition: Partition) -> bool | None:
 def metadata_partition_of(
     user: UserPartition, places: Iterable[tuple[UserPartition, int]], size: int | None
 ) -> int | None:
-    """Return in which metadata partition the events of a user partition are; None where that is not known.
-
-    `places`: where those of others are. `size`: that of the topic by the cluster metadata.
-    """
+    """Return in which metadata partition a user partition's events are, by others' places or the size."""
     evidence = list(places)
     number_of_user = next((number for key, number in evidence if key == user), None)
     if number_of_user is not None:
@@ -300,11 +293,7 @@ def _leads(target: Target) -> bool | None:
 
 
 def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]]) -> str | None:
-    """Return why the events of a metadata partition are not all here; None where they are.
-
-    `partitions`: the number of each copy that is here, and what it lacks. Where the number is not known, any
-    that has all its events will do.
-    """
+    """Return why not all events of a metadata partition (None: of any) are here; None where they are."""
     reasons = [why for other, why in partitions if number in {other, None}]
     if not reasons:
         return ABSENT
@@ -312,10 +301,7 @@ def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]
 
 
 def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = True) -> RemoteCache:
-    """Return the remote segments of a partition; FileError where its events cannot be read.
-
-    So it is where they are not here, if they are needed, and the topic may have remote storage.
-    """
+    """Return the remote segments of a partition; FileError where its events are unread, or needed."""
     topic_id = partition.topic_id()
     caches = [
         (key, cache)

@@ -302,10 +302,7 @@ class Coordinators:
 
 
 class OpenTransactions:
-    """What was found; the rows of open transactions beside what coordinators know, at the end of a run.
-
-    A running broker may end a transaction while others are read: what hangs there is looked at again.
-    """
+    """Open transactions beside what coordinators know; what hangs on a running broker is read again."""
 
     def __init__(self, file_set: FileSet, now_ms: int, longest_ms: int = NEVER) -> None:
         self._targets = {target.shown: target for target in file_set.targets}

@@ -69,10 +69,7 @@ def archive_of(path: str) -> tuple[str, str] | None:
 
 
 def archive_inputs(path: str) -> list[str] | None:
-    """Return the log dirs, partitions and files in an archive, None for none; FileError where it is not read.
-
-    `path` may go on in the archive, also as a glob: then there is what it leads to.
-    """
+    """Return the inputs in an archive, or what a path in it leads to; None for none. FileError."""
     root, inside = _UNPACKED.get(path), ""
     if root is None:
         archive = archive_of(path)

@@ -216,10 +216,7 @@ class DataFile:
         self.close()
 
     def read(self, position: int, length: int) -> bytes:
-        """Return `length` bytes at `position`, fewer only at the end as it was when opened.
-
-        FileError `changed` if the file has shrunk below what was promised, `read-failed` on I/O errors.
-        """
+        """Return `length` bytes, fewer only at the end. FileError `changed` if it shrank, `read-failed`."""
         length = min(length, self.size - position)
         return self._stored(position, length) if length > 0 else b""
 

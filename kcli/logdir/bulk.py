@@ -46,10 +46,7 @@ class Window(NamedTuple):
 
 
 class BulkWalk:
-    """Iterates over the batches of a log between two positions, in windows; `stop` is set when it has ended.
-
-    `eager`: the first window is large, for a walk that damage has not broken off before.
-    """
+    """Iterates over the batches of a log in windows, the first large if `eager`; `stop` is set at the end."""
 
     def __init__(
         self,
@@ -178,10 +175,7 @@ class BulkWalk:
 
 @cache
 def _keep_memory() -> None:
-    """Free a large piece of memory once, untouched: glibc then keeps what is freed later.
-
-    Else it returns the arrays of each window to the system, and every page of the next one's is a page fault.
-    """
+    """Free a large piece of memory once: glibc keeps what is freed later, else each window page-faults."""
     np.empty(KEPT_MEMORY, np.uint8)
 
 

@@ -44,11 +44,7 @@ class Removal(NamedTuple):
 
 
 def removal(error: FileError) -> Removal | None:
-    """Return what a broker removed of a path that was listed, by the error of opening it.
-
-    None for other errors. The directory around it must still list something. Where that is gone or empty too,
-    the disk may be.
-    """
+    """Return what a broker removed of a listed path; None for other errors, or a disk that may be gone."""
     if error.code != REMOVED or os.path.islink(error.path):
         return None
     directory, name = os.path.split(error.path)

@@ -153,10 +153,7 @@ def log_dir_targets(file_set: FileSet) -> list[Target]:
 
 
 def _take_unformatted(arguments: Iterable[str], file_set: FileSet) -> None:
-    """Take for log dirs empty directories that were named beside some, as new volumes are.
-
-    And what server.properties names in log.dirs; one that is missing where nothing else is named.
-    """
+    """Take for log dirs empty directories named beside some, and what server.properties has in log.dirs."""
     is_alone = not (file_set.named_log_dirs or file_set.targets)
     of_server = {shown(path): path for path in file_set.server.log_dirs}
     given = {} if is_alone else {shown(path): path for path in arguments if _is_empty(path)}
@@ -274,11 +271,7 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, file_set: Fi
 
 
 def expand(arguments: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that arguments stand for: themselves, or what a glob matches, sorted.
-
-    A pattern that matches nothing stays as it is, so that it fails by name; so does a directory that cannot
-    be searched.
-    """
+    """Yield the paths that arguments stand for, sorted; a glob that matches nothing fails by its name."""
     for argument in arguments:
         if glob.has_magic(argument) and not os.path.lexists(argument):
             yield from sorted(set(_matches(argument))) or [argument]

@@ -136,10 +136,7 @@ def metadata_log(*log_dirs: str | None) -> str | None:
 
 
 def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
-    """Return, for log dirs without a metadata log, that other one which has it.
-
-    It is of the same broker, among them or beside; where there is none, of another broker among them.
-    """
+    """Return, for log dirs without a metadata log, the one of their broker that has it, else another's."""
     have = [path for path in log_dirs if metadata_log(path)]
     owners: dict[tuple[str | None, int | None], str] = {}
     for path in have:
@@ -285,11 +282,7 @@ def _meta(path: str) -> tuple[MetaProperties | None, FileError | None]:
 
 
 def _checkpoint_error(log_dir: str, name: str) -> FileError | None:
-    """Return why Kafka's reader of a checkpoint reports its disk as failed.
-
-    It does so for an IOException alone (CheckpointFileWithFailureHandler): LogManager goes on with an empty
-    file, and the log dir goes offline all the same.
-    """
+    """Return the IOException of Kafka's reader of a checkpoint: it takes the log dir offline later."""
     path = os.path.join(log_dir, name)
     try:
         data = read_optional(path)

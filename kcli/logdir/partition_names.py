@@ -48,11 +48,7 @@ def listed(path: str) -> tuple[list[str], list[str]]:
 
 
 def listed_log(path: str) -> tuple[list[str], list[str]]:
-    """Return a partition directory as `listed`.
-
-    One that changed a moment ago and has no segment is listed again. A broker makes the directory first and
-    the segment then, and removes them in the other order.
-    """
+    """Return a partition directory as `listed`, again while a broker makes or removes its segment."""
     names = listed(path)
     if any(name.endswith(".log") for name in names[0]):
         return names

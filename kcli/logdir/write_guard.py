@@ -14,11 +14,7 @@ TELLING = tuple(name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != 
 
 
 def log_dir_around(path: str) -> str | None:
-    """Return the nearest directory at or above a path that is a log dir or a partition directory.
-
-    None where there is none. By the names of what it holds: a directory that merely is named like a partition
-    (build-7), or that cannot be listed, is none.
-    """
+    """Return the nearest log dir or partition directory, by what it holds, at or above a path, or None."""
     return next(filter(_is_of_a_broker, upwards(os.path.realpath(path))), None)
 
 

@@ -202,10 +202,7 @@ def _is_closed(target: Target) -> bool:
 
 
 class StartEffect(NamedTuple):
-    """What a start finds that a walk over the batches does not, and the log end offset that it leaves.
-
-    The log end, and whether records are left, are None where the start fails: `failure` says why.
-    """
+    """What a start finds that a walk does not; log end and records left, None where it fails: `failure`."""
 
     findings: list[Finding]
     log_end: int | None

@@ -43,10 +43,7 @@ class StateError(Exception):
 
 
 class IncrementalState:
-    """The whole segments of each partition, by its real path and their base offsets; changed in place.
-
-    `records`: whether this run reads records, so that segments count only if an earlier one did.
-    """
+    """The whole segments of each partition by base offset; `records`: whether a run reads records."""
 
     def __init__(self, text: str | None, *, records: bool) -> None:
         self.partitions = {} if text is None else _loads(text, records=records)
@@ -105,10 +102,7 @@ class IncrementalState:
         }
 
     def dumps(self) -> str:
-        """Return the state: a line with its version and the CRC-32 of the rest, then the segments as JSON.
-
-        Left out are partitions that are gone from a log dir which is there.
-        """
+        """Return the state of partitions that are still there: version and CRC-32 in a line, then JSON."""
         kept = {
             path: segments
             for path, segments in self.partitions.items()

@@ -262,10 +262,7 @@ class BrokerLogDirs:
     def findings(
         self, target: Target, topic_id: str | None, *, has_records: bool | None
     ) -> Iterator[Finding]:
-        """Yield what the other inputs show about a partition directory with a topic id, None without one.
-
-        `has_records`: whether its log has any once it is loaded; None where it does not load.
-        """
+        """Yield what the other inputs show about a directory; `has_records`: None where it does not load."""
         name = target.name
         stop = self._twice.get(target.shown)
         if stop is not None:

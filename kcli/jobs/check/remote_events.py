@@ -38,10 +38,7 @@ def user_partition(finding: Finding) -> PartitionDir | None:
 def unreachable_segments(
     target: Target, events: RemoteEvents, inspected: Inspected, log_end: int
 ) -> Iterator[Finding]:
-    """Yield that no leader epoch leads to the remote segments of a partition, or no broker sees their events.
-
-    Nothing where the events about it cannot be read: that has a finding, or an error, of its own.
-    """
+    """Yield that no leader epoch leads to a partition's remote segments, or no broker sees their events."""
     yield from misplaced_events(target, events)
     partition, log_start = Partition(target), inspected.given.log_start_offset
     with suppress(FileError):
@@ -53,11 +50,7 @@ def unreachable_segments(
 
 
 def remote_findings(directory: Target) -> Iterator[Finding]:
-    """Yield what is wrong with the events in a directory, by user partition.
-
-    Nothing where a segment cannot be read: the events after it would contradict those that are known. That
-    has a finding, or an error, of its own. FileError where the directory cannot be listed.
-    """
+    """Yield what is wrong with the events in a directory, nothing where one of its segments is unread."""
     names = (parse_file(name) for name in listed_log(directory.path)[0])
     logs = sorted(
         (name.base_offset, name.name) for name in names if name.kind == LOG and not name.is_inactive

@@ -248,10 +248,7 @@ def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Find
 def leadership_of(
     partition: Partition, fence: Fence, entries: EpochCache
 ) -> Generator[Finding, None, Leadership | None]:
-    """Return what the broker knows of the partition's leader; None where neither epoch nor metadata is given.
-
-    FileError where a request names an epoch, and nothing says the partition's own.
-    """
+    """Return what the broker knows of the leader; None without a fence, FileError where none is known."""
     if fence == NO_FENCE:
         return None
     if fence.metadata is not None:
@@ -379,10 +376,7 @@ def _spans(log: LoadedLog) -> tuple[EpochSpan, ...]:
 
 
 def records_from(segments: Sequence[LoadedSegment], offset: int) -> int | None:
-    """Return how many records lie at or past an offset, by the headers of batches; None where they hide it.
-
-    Of a batch around the offset as many count as there are offsets from there on, at most all.
-    """
+    """Return how many records lie at or past an offset, at most by headers; None where they hide it."""
     count = 0
     bases = [segment.base_offset for segment in segments[1:]]
     for segment, end in zip(segments, [*bases, None], strict=True):

@@ -106,10 +106,7 @@ def is_manifest(path: str) -> bool:
 
 
 def manifest(path: str) -> dict[PartitionDir, Fingerprinted]:
-    """Return the fingerprints in a file of ndjson by partition; lines of other types are left out.
-
-    FileError, with the byte, for a line that is no fingerprint. An unchanged file is read once.
-    """
+    """Return the fingerprints in a file of ndjson by partition. FileError with the byte of a bad line."""
     return _manifest(path, version_of(path))
 
 
@@ -256,10 +253,7 @@ def _row(here: Where, there: Where, part: replica_diff.ReplicaRange) -> ReplicaR
 def _differs(
     here: Where, there: Where, ranges: Sequence[replica_diff.ReplicaRange], damaged: Collection[str] = ()
 ) -> Iterable[Finding]:
-    """Yield what each replica lacks, and the first offset at which they differ or cannot be compared.
-
-    `damaged` are the directories of those of which a segment could not be read to its end.
-    """
+    """Yield what each replica lacks, maybe behind damage, and where they differ or hide it first."""
     yield from _missing(here, there, ranges, damaged)
     for part in ranges:
         if part.verdict == replica_diff.DIFFERS and part.reason == replica_diff.REPEATED:

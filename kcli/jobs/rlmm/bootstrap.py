@@ -152,10 +152,7 @@ def _events(cluster: Cluster, target: Target, findings: FindingCollector) -> Ite
 
 
 def _absent(cluster: Cluster, partitions: Mapping[TopicPartition, bool]) -> Iterator[Outcome]:
-    """Yield an error for what the events name and the cluster does not answer about: topics, partitions.
-
-    A finding for a topic that is not there, where the events have no segment of it left.
-    """
+    """Yield errors for what the events name and the cluster lacks; a finding where they are deleted."""
     topics = {topic for topic, _ in cluster.leaders}
     missing = sorted({topic for topic, _ in partitions if topic not in topics})
     refused = cluster.refused(missing)

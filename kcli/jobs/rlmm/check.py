@@ -125,10 +125,7 @@ class RemoteCheck:
 
 
 class KnownSegments(NamedTuple):
-    """What metadata partitions know: ids of segments that have objects, and user partitions with theirs.
-
-    `metadata_partitions`: the number of each, and what it lacks; `sizes`: how many by the cluster metadata.
-    """
+    """Ids of segments that have objects, user partitions, metadata partitions (what lacks) and sizes."""
 
     segments: frozenset[str] = frozenset()
     partitions: frozenset[tuple[UserPartition, int | None]] = frozenset()
@@ -434,10 +431,7 @@ def _unknown(storage: Storage, selection: Selection, known: KnownSegments) -> It
 
 
 def _lacks(known: KnownSegments, owner: UserPartition | None) -> str | None:
-    """Return why not all events about a user partition are here; None where they are.
-
-    Objects without an owner in their names are judged where no metadata partition here lacks events.
-    """
+    """Return why not all events about a user partition, None: of any, are here; None where they are."""
     if owner is None:
         numbers = {number for number, _ in known.metadata_partitions}
         reasons = [lacks(number, known.metadata_partitions) for number in numbers]

@@ -48,10 +48,7 @@ FOR_EVER = "the follower tries again for ever"
 
 
 class Auxiliary(NamedTuple):
-    """The state that goes with a remote segment: leader epochs and where they are from, its producers.
-
-    None where that is not at hand; `lost` says what is not in the directories of remote storage.
-    """
+    """Leader epochs, their source, and producers that go with a segment, or what storage has `lost`."""
 
     epochs: EpochCache
     source: str | None

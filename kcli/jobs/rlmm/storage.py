@@ -66,10 +66,7 @@ class StoredObjects(NamedTuple):
         return [part for part in self.parts if part not in there]
 
     def log(self, segment_id: str) -> RemoteObject | None:
-        """Return a segment's log where its size says how many bytes a broker copied.
-
-        None for none, and where manifests say that logs were transformed. That makes no log empty.
-        """
+        """Return a segment's log where its size is that of what was copied: not beside manifests."""
         log = next((each for each in self.objects.get(segment_id, ()) if each.part == LOG_PART), None)
         return None if log is not None and log.size and MANIFEST_PART in self.parts else log
 
@@ -133,10 +130,7 @@ def absent_segments(cache: RemoteCache, objects: StoredObjects) -> int:
 
 
 def storage_defects(metadata: RemoteLogSegmentMetadata, objects: StoredObjects) -> Iterator[tuple[bool, str]]:
-    """Yield whether objects of a copied segment are absent from remote storage, and what is wrong with them.
-
-    FileError where its manifest cannot be read for another reason than what is in it.
-    """
+    """Yield whether objects of a copied segment are absent, and what is wrong with them. FileError."""
     if metadata.state != COPY_SEGMENT_FINISHED:
         return
     lacks = objects.lacks(metadata.segment_id)

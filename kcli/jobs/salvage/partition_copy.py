@@ -50,11 +50,7 @@ class SavedRange(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionCopy:
-    """What goes into a copy in the directory `path`, and what is left out; changed in place.
-
-    `names` of the logs in the partition and the ranges that are `kept` of each, by base offset.
-    `lacks_records`: some are in no log.
-    """
+    """What is `kept` of each log in the copy at `path`, and what is left out; changed in place."""
 
     partition: Partition
     path: str

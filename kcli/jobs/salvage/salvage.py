@@ -297,11 +297,7 @@ def holes_of(log: SelectedLog) -> list[Hole]:
 def losses_of_log(
     before: SelectedLog | None, log: SelectedLog, following: int | None, *, is_compacted: bool | None
 ) -> Iterator[Finding]:
-    """Yield what a log lacks, given the log before and the base offset of the one after.
-
-    Several holes are cleaning where no policy is known. Of damaged logs nothing is said: the damage may have
-    held the offsets.
-    """
+    """Yield what a log lacks between its neighbours, but for cleaning, and what damage may have held."""
     collector = FindingCollector(log.target)
     code, holes = MAY_BE_LOST if is_compacted is None else RECORDS_LOST, holes_of(log)
     is_damaged = log.is_damaged or (before is not None and before.is_damaged)
@@ -351,10 +347,7 @@ def _as_losses(findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def losses_of_loaded(copy: PartitionCopy, loaded: LoadedLog, *, is_tiered: bool | None) -> Iterator[Finding]:
-    """Yield that more was flushed or committed than a copy has, or that it lacks the beginning of the log.
-
-    And that producer snapshots lie above its end, or that its newest metadata snapshot is not whole.
-    """
+    """Yield what the files around a copy show that it lacks: flushed records, a beginning, a snapshot."""
     partition, log_end, given = copy.partition, loaded.log_end_offset, checkpoints(copy.partition)
     has_lost = copy.lost or {finding.code for finding in copy.findings} & {RECORDS_LOST, MAY_BE_LOST}
     if given.log_start_offset > log_end and not is_running(partition.target):

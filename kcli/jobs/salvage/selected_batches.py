@@ -170,10 +170,7 @@ def _refused_by_recovery(file: DataFile, window: Window) -> list[int]:
 
 
 def _without_batches(damaged: DamagedRange, windows: list[Batches]) -> Iterator[SavedRange]:
-    """Yield the bytes of a damaged range that are in no batch of wrong checksum before its break.
-
-    One that runs past the end of the range, where a good batch begins, is no batch: it is removed.
-    """
+    """Yield the bytes of a damaged range in no batch; one that runs into a good batch is removed."""
     start, tail = damaged.start, []
     while windows and windows[-1]["position"][-1] >= damaged.start:
         window = windows.pop()

@@ -78,11 +78,7 @@ def _has_topic_ids(partition: Partition) -> bool:
 
 
 def copy_snapshots(copy: PartitionCopy) -> None:
-    """Copy the snapshots of a metadata log; report which are not in the copy, and why.
-
-    One that a node would delete at its start is not copied, nor what keeps it from starting by its name, nor
-    a damaged one.
-    """
+    """Copy the snapshots of a metadata log with which a node starts; report the others, and why."""
     partition, copied = copy.partition, []
     for name in partition.entries:
         file, path, new = parse_file(name), os.path.join(partition.path, name), os.path.join(copy.path, name)
@@ -105,10 +101,7 @@ def copy_snapshots(copy: PartitionCopy) -> None:
 
 
 def _remove_damaged(copy: PartitionCopy, names: Collection[str]) -> None:
-    """Remove the damaged snapshots from the copy.
-
-    Not the newest one where the log does not go back to a whole one: what was before the log is in it alone.
-    """
+    """Remove damaged snapshots; not the newest if it alone has what was before the log."""
     troubles = {name: snapshot_trouble(os.path.join(copy.path, name)) for name in names}
     whole = [name for name, trouble in troubles.items() if trouble is None]
     reached = snapshots(whole, min(copy.kept, default=first_base(os.listdir(copy.path)))).values()
@@ -128,11 +121,7 @@ def _report(copy: PartitionCopy, name: str, why: str, position: int | None = Non
 def write_epochs(
     copy: PartitionCopy, loaded: LoadedLog, trouble: str | None, *, remote_storage: bool | None
 ) -> None:
-    """Write a leader-epoch-checkpoint that fits the batches, if the one in the copy does not.
-
-    `loaded` is the copy after recovery; `trouble`: why the file of the partition says nothing, None where it
-    does.
-    """
+    """Write a leader-epoch-checkpoint that fits the batches; `trouble`: what was wrong with the old one."""
     cache = _fitting_epochs(copy, loaded)
     if loaded.epochs_written or cache != loaded.epochs:
         copy.write(LEADER_EPOCH_CHECKPOINT, epoch_bytes(cache))

@@ -49,11 +49,7 @@ def _has_ended(outcome: Outcome) -> bool:
 
 
 def cut(unit: Unit, size: int) -> Iterator[Unit]:
-    """Yield units of the same log, cut into ranges of about `size` bytes; the unit itself where it is small.
-
-    The first begins at byte 0, the last has no end; each other place is one where a batch of right checksum
-    begins.
-    """
+    """Yield units of a log in ranges of about `size` bytes, cut where batches of right checksum begin."""
     for start, end in pairwise([0, *_places(unit.target, size), 0]):
         yield replace(unit, start=start, end=end)
 

@@ -64,10 +64,7 @@ Inspection: TypeAlias = Callable[[Partition], Iterable[Item | Finding]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanOptions:
-    """What is read, how fast (bytes a second, 0: without a limit), and which rows are given.
-
-    `cold` gives pages back to the system; `ratio` decompresses batches up to `max_batch_bytes`.
-    """
+    """What is read, how fast (bytes a second, 0: any), and which rows are given; `cold`: pages go back."""
 
     verify: bool = True
     ratio: bool = False
@@ -78,10 +75,7 @@ class ScanOptions:
 
 
 class ScannedUnit(NamedTuple):
-    """What the map found in a log, or in a partition directory without one, which has no `log`.
-
-    `log` is None, too, where there was an error, or where the file is gone, as `findings` say.
-    """
+    """What the map found in a log, or a directory without one; no `log` on an error or a removal."""
 
     unit: Unit
     source: FromFile | None = None

@@ -118,10 +118,7 @@ def release_rows(
 
 
 def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
-    """Return the same with the log dirs that were named after everything in them: all of it decides.
-
-    Where nothing is selected, and nothing ends or delays the process, nothing is answered.
-    """
+    """Return the same, log dirs that were named last: all of it decides. Nothing if none is selected."""
     empty = begun_empty(plans, selection)
     is_any = any(selection.wants(target.name) for target in file_set.targets)
     if selection.names and not (is_any or empty or any(plan.stops or plan.wait for plan in plans)):
@@ -307,10 +304,7 @@ def _log_dir(
 
 
 def _checkpoint_bytes(log_dir: str) -> int:
-    """Return what the checkpoint files of a log dir take that are written in the first minute.
-
-    Each is written beside the old one, as quorum-state is when the node takes part in an election.
-    """
+    """Return what checkpoint files take that the first minute writes, and an election (quorum-state)."""
     paths = [os.path.join(log_dir, name) for name in (RECOVERY_POINT, LOG_START, HIGH_WATERMARK)]
     if (metadata := metadata_log(log_dir)) is not None:
         paths.append(os.path.join(metadata, QUORUM_STATE))

@@ -123,10 +123,7 @@ def read(unit: Unit, *, request: StartRequest) -> Outcome:
 def start_others(
     log_dir: Target, request: StartRequest
 ) -> tuple[list[Finding], list[LogStart], Failure | None]:
-    """Return what becomes of the directories of a log dir that were not asked for: their start decides, too.
-
-    Logs of a running broker are not recovered. The failure is that of the first that cannot be read.
-    """
+    """Return what the start makes of a log dir's other directories; the first that cannot be read."""
     findings: list[Finding] = []
     logs: dict[str, LogStart] = {}
     failure = None
@@ -373,10 +370,7 @@ def _with_log(row: StartupRow, partition: Partition, log: LoadedLog) -> StartupR
 
 
 def forgets_producers(log: LoadedLog) -> bool:
-    """Whether a clean start without a producer snapshot passes over batches of producers.
-
-    `UnifiedLog.rebuildProducerState` then writes empty snapshots. Some batches of each segment are looked at.
-    """
+    """Whether a clean start without snapshot passes over producers (`rebuildProducerState`), by some."""
     is_empty = log.log_start_offset >= log.log_end_offset  # then none is written when the log is closed
     if not log.clean or log.snapshots_before or log.recovered or is_empty:
         return False

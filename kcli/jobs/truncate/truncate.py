@@ -134,10 +134,7 @@ def leader_of(following: Following, unit: Unit, *, running: bool) -> Generator[F
 def rounds_with_leader(
     partition: Partition, loaded: LoadedLog, high_watermark: int | None, followed: FollowedLeader
 ) -> FetchRounds:
-    """Return what becomes of a loaded replica; FileError where its high watermark decides and is unknown.
-
-    So it is where a tiered leader's remote segments decide, and no event about them is known.
-    """
+    """Return what becomes of a replica; FileError where an unknown high watermark or event decides."""
     following, leader = followed.following, followed.side
     follower = replica_epochs(LoadedReplica(loaded, high_watermark))
     epoch = following.epoch
@@ -197,10 +194,7 @@ def _by_remote(
 
 
 def kept_remotely(fetch_rounds: FetchRounds) -> int | None:
-    """Return the offset below which remote storage has the follower's records; None where it has none.
-
-    The leader's history is the follower's as far as the fetch that is answered with remote storage.
-    """
+    """Return the offset below which remote storage has the follower's records: where it is fetched from."""
     is_kept = fetch_rounds.outcome == TIERED and all(one.rule != LEADER_START for one in fetch_rounds.rounds)
     return fetch_rounds.rounds[-1].fetch_offset if is_kept else None
 
@@ -421,11 +415,7 @@ def _counts(segment: LoadedSegment | None) -> tuple[int | None, ...]:
 
 
 def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
-    """Return the offsets that are gone when all is done, as `kcli dump` takes them.
-
-    Open where damage hides the end. What was below the log start offset is not lost: it was deleted before.
-    What the start itself deletes is, wherever it lies.
-    """
+    """Return the offsets that are lost, also by the start, as `kcli dump` takes them; open behind damage."""
     removed, restarted = prediction.removed, prediction.log_end_offset_after_restart
     first = [removed.first_offset] if removed.first_offset is not None else []
     if restarted is not None and restarted < prediction.after.log_end_offset:
@@ -545,10 +535,7 @@ def _restart_warnings(prediction: Prediction) -> Iterator[str]:
 
 
 def rescue_command(partition: Partition, lost: str | None) -> str | None:
-    """Return the command line that writes the lost records to a file in the working directory.
-
-    `lost`: offsets as `kcli dump --offsets` takes them, `first..last`, both inclusive, or `first..`.
-    """
+    """Return the command line that saves the `lost` offsets (`first..last` or `first..`) to a file."""
     if lost is None:
         return None
     name = os.path.basename(os.path.abspath(partition.path))
