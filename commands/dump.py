@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.status import UsageError
+from kcli.rows.declare import names_of
 from kcli.words import INT32
 
 if TYPE_CHECKING:
@@ -125,9 +126,9 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
         split_logs,
     )
     from kcli.rows import row_types
-    from kcli.rows.dump import DUMP_BATCH, DUMP_LAYOUT, DUMP_RECORD
+    from kcli.rows.dump import DumpBatchRow, DumpLayoutRow, DumpRecordRow
 
-    if output.only in {DUMP_BATCH.name, DUMP_RECORD.name, DUMP_LAYOUT.name} - {job.row_type_of_a_log}:
+    if output.only in names_of(DumpBatchRow, DumpRecordRow, DumpLayoutRow) - {job.row_type_of_a_log}:
         raise UsageError(
             f"--only {output.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
             "decide)"

@@ -6,6 +6,7 @@ from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
+from kcli.rows.declare import names_of
 from kcli.words import INT32
 
 SETTINGS = "Settings that the metadata lacks"
@@ -48,7 +49,7 @@ def failover(
     from kcli.cli.run import Answer, Command, run
     from kcli.jobs import failover as jobs
     from kcli.kafka.kraft.failover import Defaults
-    from kcli.rows.replicas import FAILOVER, FAILOVER_CONTROLLER
+    from kcli.rows.replicas import FailoverControllerRow, FailoverRow
 
     brokers = broker_ids(broker, "--broker")
     request = jobs.Departure(
@@ -60,7 +61,7 @@ def failover(
         selection=inputs.selection(),
     )
     of_metadata = inputs.without_selection()
-    types = {*[FAILOVER.name] * bool(brokers or everything), *[FAILOVER_CONTROLLER.name] * controller}
+    types = [FailoverRow] * bool(brokers or everything) + [FailoverControllerRow] * controller
     command = Command(
         name="failover",
         job=partial(jobs.show, request=request),
@@ -68,6 +69,6 @@ def failover(
         accepts=jobs.FAILOVER_KINDS,
         expand=jobs.expand,
         reduce=(lambda _: jobs.elected) if controller else None,
-        answer=Answer(possible=frozenset(types)),
+        answer=Answer(possible=names_of(*types)),
     )
     run(command, of_metadata, output, engine)

@@ -10,6 +10,7 @@ from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_moment, parse_release, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.rows.declare import names_of
 
 app = Group(
     no_args_is_help=True,
@@ -36,7 +37,7 @@ def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) ->
     from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs import group as jobs
     from kcli.jobs.copies import absent_coordinators
-    from kcli.rows.groups import GROUP_ROW, GROUP_STORAGE
+    from kcli.rows.groups import GroupRow, GroupStorageRow
 
     inputs, output, engine = given
     last_offset, last_time = parse_moment(groups.at)
@@ -51,8 +52,8 @@ def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) ->
     )
     is_any = not names or "*" in names
     message = None if is_any else f"no group here is {' or '.join(names)}: kcli group list shows all"
-    types = {jobs.list_groups: GROUP_ROW, jobs.storage: GROUP_STORAGE}
-    possible = frozenset({types[job].name}) if job in types else None
+    types = {jobs.list_groups: GroupRow, jobs.storage: GroupStorageRow}
+    possible = names_of(types[job]) if job in types else None
     topics = jobs.OFFSET_TOPICS if job is jobs.offsets else (CONSUMER_OFFSETS,)
     command = Command(
         name=name,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.rows.declare import declared_type
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Map, Reduce
@@ -44,7 +45,7 @@ def ls(
     from kcli.jobs.startup import broker_rows
     from kcli.jobs.startup.replica_start import with_plans
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
-    from kcli.rows.partitions import DISK_SUM, LISTED_PARTITION
+    from kcli.rows.partitions import DiskSumRow, PartitionRow
 
     inputs = inputs._replace(include_leftovers=True)
     if by is not None:
@@ -59,7 +60,7 @@ def ls(
             Command(
                 name="ls",
                 job=partial(disk_sums.disk_sums, by=by),
-                answer=Answer((DISK_SUM,)),
+                answer=Answer((declared_type(DiskSumRow),)),
                 reduce=sums,
                 rows_from_reduce=True,
             ),
@@ -90,7 +91,7 @@ def ls(
         name="ls",
         job=jobs.ls,
         accepts=jobs.LS_KINDS,
-        answer=Answer((LISTED_PARTITION,)),
+        answer=Answer((declared_type(PartitionRow),)),
         job_of=job_of,
         expand=expand,
         reduce=reduce,

@@ -8,6 +8,7 @@ from kcli.cli.options import BROKER_STATE, RUNNING, EngineOptions, Inputs, Outpu
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.rows.declare import names_of
 from kcli.words import INT32
 
 DEFAULT_RANGE = 10_000
@@ -163,14 +164,14 @@ def simulate(
     from kcli.jobs.replica import simulate as jobs
     from kcli.kafka.replication.follower import PROTOCOLS
     from kcli.logdir.buffers import FileError
-    from kcli.rows.replicas import SCENARIO, SIMULATION
+    from kcli.rows.replicas import ScenarioRow, SimulationRow
 
     if protocol is not None:
         choose("--protocol", protocol, PROTOCOLS)
     summary = new_summary(output)
     summary.answered = 1
     if scenario is None:
-        stories = Answer(possible=frozenset({SCENARIO.name}))
+        stories = Answer(possible=names_of(ScenarioRow))
         run_answer("replica simulate", jobs.list_stories(), output, summary, stories)
         return
     try:
@@ -178,4 +179,4 @@ def simulate(
         rows = jobs.simulate(story._replace(protocol=protocol or story.protocol))
     except (jobs.ScenarioError, FileError) as error:
         raise UsageError(str(error)) from error
-    run_answer("replica simulate", rows, output, summary, Answer(possible=frozenset({SIMULATION.name})))
+    run_answer("replica simulate", rows, output, summary, Answer(possible=names_of(SimulationRow)))

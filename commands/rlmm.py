@@ -14,6 +14,7 @@ from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_moment
 from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.typer_command import Group
+from kcli.rows.declare import names_of
 from kcli.words import INT32, INT64, WordError, duration_ms, parse_integers
 
 if TYPE_CHECKING:
@@ -142,7 +143,12 @@ def state(
     from kcli.jobs.rlmm import state as jobs
     from kcli.jobs.rlmm.dump import topics
     from kcli.jobs.rlmm.state import EVENT_SOURCE_KINDS, expand_source, grouped
-    from kcli.rows.remote_segments import REMOTE_HIGHEST, REMOTE_HISTORY, REMOTE_REPLAY, REMOTE_SEGMENT
+    from kcli.rows.remote_segments import (
+        RemoteHighestRow,
+        RemoteHistoryRow,
+        RemoteReplayRow,
+        RemoteSegmentRow,
+    )
 
     queries: dict[str, Any] = {
         HISTORY: history,
@@ -161,9 +167,8 @@ def state(
         raise UsageError(f"--deleted with {asked[0]}: for the list of all segments")
     if (source == EVENT_SOURCES[0] and replay) or (source == EVENT_SOURCES[1] and history is not None):
         raise UsageError(f"{REPLAY if replay else HISTORY} with --from {source}: there is no such answer")
-    row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST, REPLAY: REMOTE_REPLAY}.get(
-        asked[0] if asked else "", REMOTE_SEGMENT
-    )
+    types = {HISTORY: RemoteHistoryRow, "--highest": RemoteHighestRow, REPLAY: RemoteReplayRow}
+    row = types.get(asked[0] if asked else "", RemoteSegmentRow)
     query = _query(inputs, at)
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
@@ -177,7 +182,7 @@ def state(
     command = Command(
         name="rlmm state",
         job=job,
-        answer=Answer(possible=frozenset({row_type.name})),
+        answer=Answer(possible=names_of(row)),
         topics=RowTopics(topics, may_have_no_rows=bool(asked)),
         without_rows=None if history is None else f"no event here is about segment {history}",
         accepts=EVENT_SOURCE_KINDS,
@@ -298,11 +303,16 @@ def partition(
     from kcli.cli.run import run_rows
     from kcli.jobs.rlmm import kip
     from kcli.jobs.rlmm.dump import partition_rows
-    from kcli.rows.remote_metadata import RLMM_KIP_PARTITION
+    from kcli.rows.remote_metadata import RlmmKipPartitionRow
 
     if layout == KIP:
         named = list(chain.from_iterable(map(_named, users)))
-        run_rows("rlmm partition", kip.partition_rows(named, count), output, types=(RLMM_KIP_PARTITION,))
+        run_rows(
+            "rlmm partition",
+            kip.partition_rows(named, count),
+            output,
+            row=RlmmKipPartitionRow,
+        )
     user_partitions = list(chain.from_iterable(map(_user_partitions, users)))
     run_rows("rlmm partition", partition_rows(user_partitions, count), output)
 
@@ -354,9 +364,9 @@ def bootstrap(
     """
     from kcli.cli.run import Answer, new_summary, run_answer
     from kcli.jobs.rlmm.dump import kafka_lines
-    from kcli.rows.remote_metadata import RLMM_EVENT
-    from kcli.rows.remote_segments import REMOTE_SEGMENT
-    from kcli.rows.remote_tiers import RLMM_CLUSTER_OFFSET
+    from kcli.rows.remote_metadata import RlmmEventRow
+    from kcli.rows.remote_segments import RemoteSegmentRow
+    from kcli.rows.remote_tiers import RlmmClusterOffsetRow
 
     has_paths = bool(inputs.paths or inputs.files_from or inputs.server_config)
     if events and has_paths:
@@ -374,10 +384,10 @@ def bootstrap(
     outcomes = _outcomes(settings, milliseconds / 1000, inputs.selection(), on_disk, events=events)
     answer = partial(run_answer, "rlmm bootstrap", _rows(outcomes, inputs, output, summary), output, summary)
     if events:
-        answer(Answer(possible=frozenset({RLMM_EVENT.name}), text=kafka_lines))
+        answer(Answer(possible=names_of(RlmmEventRow), text=kafka_lines))
     else:
-        both = frozenset({REMOTE_SEGMENT.name, RLMM_CLUSTER_OFFSET.name})
-        answer(Answer(possible=both, default_type=REMOTE_SEGMENT.name, single_view=True))
+        both = names_of(RemoteSegmentRow, RlmmClusterOffsetRow)
+        answer(Answer(possible=both, default_type="remote_segment", single_view=True))
 
 
 def _rows(

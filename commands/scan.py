@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output, ReadingOptions
 from kcli.cli.status import UsageError
+from kcli.rows.declare import names_of
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Reduce
@@ -35,24 +36,24 @@ def scan(
     from kcli.jobs.scan.log_targets import LOG_ACCEPTS, expand, unread
     from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
     from kcli.output.formats import format_of, is_run_directory
-    from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
+    from kcli.rows.scan import ScanPartitionRow, ScanSegmentRow
 
-    if summary and output.only == SCAN_SEGMENT.name:
+    if summary and output.only in names_of(ScanSegmentRow):
         raise UsageError(f"--summary and --only {output.only} contradict each other: use only one of them")
     row_format = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
     if summary:
-        types = {SCAN_PARTITION.name}
+        types = names_of(ScanPartitionRow)
     elif output.only or is_run_directory(output.out) or (row_format is not None and not row_format.is_flat):
-        types = {SCAN_SEGMENT.name, SCAN_PARTITION.name}
+        types = names_of(ScanSegmentRow, ScanPartitionRow)
     else:
-        types = {SCAN_SEGMENT.name}
+        types = names_of(ScanSegmentRow)
     options = ScanOptions(
         verify=verify,
         ratio=ratio,
         max_batch_bytes=reading.max_batch_bytes,
         rate=reading.bytes_per_second,
         cold=reading.is_cold,
-        rows=frozenset(types),
+        rows=types,
     )
 
     def reduce_of(file_set: "FileSet") -> "Reduce":

@@ -82,7 +82,7 @@ def startup(
     from kcli.logdir.find import each_once
     from kcli.logdir.targets import Selection
     from kcli.rows import Failure
-    from kcli.rows.startup import STARTUP_RELEASE
+    from kcli.rows.startup import StartupReleaseRow
 
     request = replicas.StartRequest(
         now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
@@ -103,7 +103,7 @@ def startup(
             return start_plans(paths, config._replace(version=release), where)
 
         logs = replicas.log_starts(file_set, replace(request, known=known_settings(metadata_of(file_set))))
-        run_rows("startup", broker.release_rows(plans_of, logs), output, types=(STARTUP_RELEASE,))
+        run_rows("startup", broker.release_rows(plans_of, logs), output, row=StartupReleaseRow)
     selection = inputs.selection()
     plans: list[StartPlan] = []
 

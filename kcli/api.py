@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from kcli.cli.status import CommandError, ExitStatus, MissingError, RefusedError, UsageError
+from kcli.rows.declare import declared_type
 
 if TYPE_CHECKING:
     from kcli.rows import Failure, Item
@@ -268,14 +269,15 @@ class PartitionLog:
         from kcli.output.arrow import batch, schema
         from kcli.rows import ArrowBlock
         from kcli.rows.declare import values_of
-        from kcli.rows.dump import DUMP_RECORD
+        from kcli.rows.dump import DumpRecordRow
 
         items = self._read("records", offsets, blocks=True)
+        records = declared_type(DumpRecordRow)
         batches = (
-            item.batch if isinstance(item, ArrowBlock) else batch(DUMP_RECORD, [values_of(item)])
+            item.batch if isinstance(item, ArrowBlock) else batch(records, [values_of(item)])
             for item in items
         )
-        return pa.RecordBatchReader.from_batches(schema(DUMP_RECORD), batches)
+        return pa.RecordBatchReader.from_batches(schema(records), batches)
 
     def _read(self, view: str, offsets: range | None, *, blocks: bool = False) -> "Iterator[Any]":
         """Return the rows of a view of the log, as SQL plans it; UsageError for offsets that cannot be."""

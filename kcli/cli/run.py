@@ -51,7 +51,7 @@ from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import Answer, View, ViewError, ViewOptions, make_view
 from kcli.rows import COMMANDS, Failure, Item
 from kcli.rows.bad_news import bad_news_of
-from kcli.rows.declare import RowType
+from kcli.rows.declare import AnyRow, declared_type
 from kcli.words import WordError
 
 if TYPE_CHECKING:
@@ -157,14 +157,12 @@ def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions)
             run.write(_rows(command, outcomes, units, inputs, run), parts)
 
 
-def run_rows(
-    name: str, rows: Iterable[Item], output: Output, *, types: tuple[RowType, ...] | None = None
-) -> None:
-    """Print rows that need no files, as `run` does; always ends with typer.Exit."""
+def run_rows(name: str, rows: Iterable[Item], output: Output, *, row: type[AnyRow] | None = None) -> None:
+    """Print rows that need no files, all of one class, as `run` does; always ends with typer.Exit."""
     with boundary(verbose=output.verbose):
         summary = new_summary(output)
         summary.answered = 1
-        run_answer(name, rows, output, summary, Answer(types))
+        run_answer(name, rows, output, summary, Answer(None if row is None else (declared_type(row),)))
 
 
 def run_answer(

@@ -1,7 +1,7 @@
 """`dump`: every file of log dirs and partition directories as rows, or in the words of kafka-dump-log."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -35,15 +35,15 @@ from kcli.logdir.partition_names import file_name, listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.remote_objects import open_file, with_parts
 from kcli.logdir.targets import PARTITION, Target, entry_of
-from kcli.rows.declare import declared_type
+from kcli.rows.declare import declared_type, names_of
 from kcli.rows.dump import (
-    DUMP_BATCH,
-    DUMP_FILE,
-    DUMP_INDEX,
-    DUMP_LAYOUT,
-    DUMP_RECORD,
-    DUMP_TIME_INDEX,
-    DUMP_TXN_INDEX,
+    DumpBatchRow,
+    DumpFileRow,
+    DumpIndexRow,
+    DumpLayoutRow,
+    DumpRecordRow,
+    DumpTimeindexRow,
+    DumpTxnindexRow,
 )
 from kcli.rows.remote_metadata import ROW_TYPES_OF_KIND
 
@@ -122,10 +122,10 @@ _TEXT_READERS: dict[str, Reader] = {
     REMOTE_INDEXES: _refuse_indexes,
 }
 NAMES_OF_KIND = {
-    OFFSET_INDEX: {DUMP_INDEX.name},
-    TIME_INDEX: {DUMP_TIME_INDEX.name},
-    TXN_INDEX: {DUMP_TXN_INDEX.name},
-    **{kind: {declared_type(row).name} for kind, (row, _) in SMALL_FILES.items()},
+    OFFSET_INDEX: names_of(DumpIndexRow),
+    TIME_INDEX: names_of(DumpTimeindexRow),
+    TXN_INDEX: names_of(DumpTxnindexRow),
+    **{kind: names_of(row) for kind, (row, _) in SMALL_FILES.items()},
     REMOTE_LOG_SNAPSHOT: ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
     COMMITTED_OFFSETS: ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
 }
@@ -182,22 +182,22 @@ class Dump:
     @property
     def row_type_of_a_log(self) -> str:
         """The name of the row type that logs give."""
-        of_data = DUMP_RECORD if self.options.records else DUMP_BATCH
-        return (DUMP_LAYOUT if self.options.layout else of_data).name
+        of_data = DumpRecordRow if self.options.records else DumpBatchRow
+        return declared_type(DumpLayoutRow if self.options.layout else of_data).name
 
     def row_types(self, targets: Iterable[Target]) -> frozenset[str]:
         """Return the names of the row types that these targets can give."""
         kinds = {target.kind for target in targets}
         return frozenset(name for kind in kinds for name in self._row_types_of(kind))
 
-    def _row_types_of(self, kind: str) -> set[str]:
+    def _row_types_of(self, kind: str) -> Collection[str]:
         if kind in {*LOG_KINDS, PARTITION}:
             return {self.row_type_of_a_log}
         if self.options.layout:
             from kcli.dump.render.layout import LAYOUT_KINDS
 
-            return {(DUMP_LAYOUT if kind in LAYOUT_KINDS else DUMP_FILE).name}
-        return NAMES_OF_KIND.get(kind, {DUMP_FILE.name})
+            return names_of(DumpLayoutRow if kind in LAYOUT_KINDS else DumpFileRow)
+        return NAMES_OF_KIND.get(kind, names_of(DumpFileRow))
 
     def expand(self, file_set: FileSet) -> FileSet:
         """Return the same with one target per file.

@@ -34,8 +34,9 @@ from kcli.output.files import new_file, writer
 from kcli.output.formats import NDJSON, PARQUET, OutputFormat
 from kcli.output.view import View
 from kcli.rows.arrow_arrays import integers
+from kcli.rows.declare import declared_type
 from kcli.rows.partitions import FromFile
-from kcli.rows.truncation import RESCUED_RECORD, RescuedHeader, RescuedRecordRow, TruncationRow
+from kcli.rows.truncation import RescuedHeader, RescuedRecordRow, TruncationRow
 
 RESCUE_FORMATS = {f".{one.extension}": one for one in (NDJSON, PARQUET)}
 """Of the files that records are written to, by the end of their names."""
@@ -67,7 +68,7 @@ class Rescue:
         with a row. OSError when the file cannot be written.
         """
         form: OutputFormat = RESCUE_FORMATS[os.path.splitext(self.path)[1]]
-        view = View("truncate --rescue", form, (RESCUED_RECORD,), tagged=True)
+        view = View("truncate --rescue", form, (declared_type(RescuedRecordRow),), tagged=True)
         answered = 0
         with ExitStack() as stack:
             file = out = None

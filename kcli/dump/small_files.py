@@ -104,7 +104,7 @@ SMALL_FILES: dict[str, tuple[type[Any], Callable[[bytes], Iterable[tuple[Any, ..
     ),
     PARTITION_METADATA: (dump.DumpPartitionMetadataRow, lambda data: [read_partition_metadata(data)]),
     QUORUM_STATE: (dump.DumpQuorumStateRow, lambda data: [read_quorum_state(data)]),
-    SEGMENT_MANIFEST: (dump.DumpSegmentManifestRow, lambda data: [_manifest_values(data)]),
+    SEGMENT_MANIFEST: (dump.DumpRsmManifestRow, lambda data: [_manifest_values(data)]),
     CLEAN_SHUTDOWN: (dump.DumpCleanShutdownRow, lambda data: [(read_clean_shutdown(data),)]),
 }
 """The class of the rows of a small file, and what reads their values from its bytes."""

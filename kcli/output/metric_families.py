@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from kcli.rows.bad_news import is_bad_news
-from kcli.rows.checks import CHECK, CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD
-from kcli.rows.declare import AnyRow, RowType
-from kcli.rows.groups import GROUP_OFFSET
-from kcli.rows.partitions import DISK_SUM, LISTED_PARTITION
-from kcli.rows.remote_segments import REMOTE_CHECK
-from kcli.rows.retention import LOG_RETENTION, RETENTION_PARTITION
-from kcli.rows.startup import STARTUP, STARTUP_BROKER, STARTUP_RELEASE, ReplicaOutcome
-from kcli.rows.transactions import HELD_TRANSACTION
+from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
+from kcli.rows.declare import AnyRow, RowType, declared_type
+from kcli.rows.groups import GroupOffsetRow
+from kcli.rows.partitions import DiskSumRow, PartitionRow
+from kcli.rows.remote_segments import RemoteCheckRow
+from kcli.rows.retention import RetentionPartitionRow, RetentionRow
+from kcli.rows.startup import ReplicaOutcome, StartupBrokerRow, StartupReleaseRow, StartupRow
+from kcli.rows.transactions import OpenTransactionRow
 
 Number: TypeAlias = int | float
 Labels: TypeAlias = tuple[str, ...]
@@ -35,13 +35,13 @@ class Metric(NamedTuple):
 
     name: str
     help: str
-    rows: RowType
     labels: tuple[str | tuple[str, Value], ...]
     value: str | None = None
     join: Callable[[Number, Number], Number] = lambda one, other: one + other
     of: Callable[[Any], bool] | None = None
     each: str | None = None
     every: tuple[str, ...] = ()
+    rows: RowType = RowType("", ())
 
     @property
     def label_names(self) -> Labels:
@@ -73,7 +73,8 @@ def _word(value: object) -> str:
 
 RESULTS = (CLEAN, WARNING, DAMAGED, WILL_NOT_LOAD)
 DIRECTORY_STATES = ("normal", "delete", "stray", "future")
-BY_TOPIC = ("broker_id", "topic")
+BROKER, TOPIC = ("broker_id",), ("topic",)
+BY_TOPIC = (*BROKER, *TOPIC)
 BY_LOG_DIR = ("broker_id", ("log_dir", lambda row: os.path.dirname(row.where.dir) or "."))
 BY_SUM = ("by", "name")
 BY_GROUP = ("group_id", "topic")
@@ -85,261 +86,230 @@ def _counts(row: Any) -> bool:
     return row.removed_by is None
 
 
+def _of(rows: type[AnyRow], *metrics: Metric) -> tuple[Metric, ...]:
+    return tuple(metric._replace(rows=declared_type(rows)) for metric in metrics)
+
+
 METRICS: dict[str, tuple[Metric, ...]] = {
-    "check": (
+    "check": _of(
+        CheckRow,
         Metric(
             "result",
             "1 for the result of kcli check of a partition or a log dir that is not clean.",
-            CHECK,
             ("dir", "topic", "partition", "result"),
             of=lambda row: row.result != CLEAN,
             join=max,
         ),
-        Metric(
-            "results",
-            "How many partitions and log dirs have a result.",
-            CHECK,
-            ("result",),
-            every=RESULTS,
-        ),
+        Metric("results", "How many partitions and log dirs have a result.", ("result",), every=RESULTS),
     ),
     "startup": (
-        Metric(
-            "outcome", "1 for what becomes of a broker.", STARTUP_BROKER, ("broker_id", "outcome"), join=max
+        *_of(
+            StartupBrokerRow,
+            Metric("outcome", "1 for what becomes of a broker.", ("broker_id", "outcome"), join=max),
+            Metric(
+                "log_dir_outcome",
+                "1 for what becomes of a log dir.",
+                ("broker_id", "dir", "outcome"),
+                each="log_dirs",
+                join=max,
+            ),
+            Metric(
+                "lost_records",
+                "Records that cannot be read after the start; no series where damage hides the number.",
+                BROKER,
+                "records_lost",
+            ),
+            Metric("read_bytes", "Bytes of logs that the start reads.", BROKER, "bytes_read"),
+            Metric("needed_bytes", "Bytes of disk that the start takes, at least.", BROKER, "bytes_needed"),
+            Metric("estimated_seconds", "How long the start reads, about.", BROKER, "seconds"),
         ),
-        Metric(
-            "log_dir_outcome",
-            "1 for what becomes of a log dir.",
-            STARTUP_BROKER,
-            ("broker_id", "dir", "outcome"),
-            each="log_dirs",
-            join=max,
+        *_of(
+            StartupRow,
+            Metric(
+                "replicas",
+                "Replicas by what becomes of them.",
+                ("broker_id", "outcome"),
+                every=get_args(ReplicaOutcome),
+            ),
+            Metric(
+                "replica_outcome",
+                "1 for a replica that does not load, or whose records are lost, all or some.",
+                (*BY_TOPIC, "partition", "dir", "outcome"),
+                of=is_bad_news,
+                join=max,
+            ),
         ),
-        Metric(
-            "lost_records",
-            "Records that cannot be read after the start; no series where damage hides the number.",
-            STARTUP_BROKER,
-            ("broker_id",),
-            value="records_lost",
-        ),
-        Metric(
-            "read_bytes", "Bytes of logs that the start reads.", STARTUP_BROKER, ("broker_id",), "bytes_read"
-        ),
-        Metric(
-            "needed_bytes",
-            "Bytes of disk that the start takes, at least.",
-            STARTUP_BROKER,
-            ("broker_id",),
-            value="bytes_needed",
-        ),
-        Metric(
-            "estimated_seconds", "How long the start reads, about.", STARTUP_BROKER, ("broker_id",), "seconds"
-        ),
-        Metric(
-            "replicas",
-            "Replicas by what becomes of them.",
-            STARTUP,
-            ("broker_id", "outcome"),
-            every=get_args(ReplicaOutcome),
-        ),
-        Metric(
-            "replica_outcome",
-            "1 for a replica that does not load, or whose records are lost, all or some.",
-            STARTUP,
-            (*BY_TOPIC, "partition", "dir", "outcome"),
-            of=is_bad_news,
-            join=max,
-        ),
-        Metric(
-            "release_outcome",
-            "1 for what becomes of a broker of a release.",
-            STARTUP_RELEASE,
-            ("broker_id", "kafka_version", "outcome"),
-            join=max,
+        *_of(
+            StartupReleaseRow,
+            Metric(
+                "release_outcome",
+                "1 for what becomes of a broker of a release.",
+                ("broker_id", "kafka_version", "outcome"),
+                join=max,
+            ),
         ),
     ),
     "ls": (
-        Metric(
-            "partitions",
-            "Partition directories by state.",
-            LISTED_PARTITION,
-            ("broker_id", "state"),
-            every=DIRECTORY_STATES,
+        *_of(
+            PartitionRow,
+            Metric(
+                "partitions",
+                "Partition directories by state.",
+                ("broker_id", "state"),
+                every=DIRECTORY_STATES,
+            ),
+            Metric("segments", "Segments on disk.", BY_TOPIC, "segments"),
+            Metric("log_bytes", "Bytes of logs.", BY_TOPIC, "log_bytes"),
+            Metric("disk_bytes", "Bytes that all files take on disk.", BY_TOPIC, "disk_bytes"),
+            Metric("log_dir_disk_bytes", "The same by log dir.", BY_LOG_DIR, "disk_bytes"),
+            Metric(
+                "leftover_files",
+                "Files that an interrupted deletion, cleaning or swap left.",
+                BY_LOG_DIR,
+                "leftovers",
+            ),
+            Metric(
+                "unknown_log_ends",
+                "Partitions whose log end offset cannot be read.",
+                BY_TOPIC,
+                of=lambda row: row.log_end_offset is None and row.state == DIRECTORY_STATES[0],
+            ),
         ),
-        Metric("segments", "Segments on disk.", LISTED_PARTITION, BY_TOPIC, "segments"),
-        Metric("log_bytes", "Bytes of logs.", LISTED_PARTITION, BY_TOPIC, "log_bytes"),
-        Metric("disk_bytes", "Bytes that all files take on disk.", LISTED_PARTITION, BY_TOPIC, "disk_bytes"),
-        Metric("log_dir_disk_bytes", "The same by log dir.", LISTED_PARTITION, BY_LOG_DIR, "disk_bytes"),
-        Metric(
-            "leftover_files",
-            "Files that an interrupted deletion, cleaning or swap left.",
-            LISTED_PARTITION,
-            BY_LOG_DIR,
-            value="leftovers",
-        ),
-        Metric(
-            "unknown_log_ends",
-            "Partitions whose log end offset cannot be read.",
-            LISTED_PARTITION,
-            BY_TOPIC,
-            of=lambda row: row.log_end_offset is None and row.state == DIRECTORY_STATES[0],
-        ),
-        Metric("sum_partitions", "Partition directories, with --by.", DISK_SUM, BY_SUM, "partitions"),
-        Metric("sum_log_bytes", "Bytes of logs, with --by.", DISK_SUM, BY_SUM, "log_bytes"),
-        Metric("sum_disk_bytes", "Bytes that files take on disk, with --by.", DISK_SUM, BY_SUM, "disk_bytes"),
-        Metric(
-            "sum_leaving_bytes",
-            "Bytes on disk that a running broker frees by itself, with --by.",
-            DISK_SUM,
-            BY_SUM,
-            value="leaving_bytes",
+        *_of(
+            DiskSumRow,
+            Metric("sum_partitions", "Partition directories, with --by.", BY_SUM, "partitions"),
+            Metric("sum_log_bytes", "Bytes of logs, with --by.", BY_SUM, "log_bytes"),
+            Metric("sum_disk_bytes", "Bytes that files take on disk, with --by.", BY_SUM, "disk_bytes"),
+            Metric(
+                "sum_leaving_bytes",
+                "Bytes on disk that a running broker frees by itself, with --by.",
+                BY_SUM,
+                "leaving_bytes",
+            ),
         ),
     ),
-    "rlmm check": (
+    "rlmm check": _of(
+        RemoteCheckRow,
         Metric(
             "result",
             "1 for the result of a partition that is not clean.",
-            REMOTE_CHECK,
             ("topic", "partition", "result"),
             of=lambda row: row.result != CLEAN,
             join=max,
         ),
-        Metric(
-            "results",
-            "How many partitions have a result.",
-            REMOTE_CHECK,
-            ("result",),
-            every=RESULTS[:3],
-        ),
-        Metric("copied_segments", "Remote segments that can be read.", REMOTE_CHECK, ("topic",), "copied"),
-        Metric(
-            "superseded_segments",
-            "Remote segments that no offset leads to.",
-            REMOTE_CHECK,
-            ("topic",),
-            value="superseded",
-        ),
+        Metric("results", "How many partitions have a result.", ("result",), every=RESULTS[:3]),
+        Metric("copied_segments", "Remote segments that can be read.", TOPIC, "copied"),
+        Metric("superseded_segments", "Remote segments that no offset leads to.", TOPIC, "superseded"),
         Metric(
             "unfinished_copies",
             "Copies to remote storage that are not finished.",
-            REMOTE_CHECK,
-            ("topic",),
-            value="unfinished_copies",
+            TOPIC,
+            "unfinished_copies",
         ),
         Metric(
             "unfinished_deletions",
             "Deletions in remote storage that are not finished.",
-            REMOTE_CHECK,
-            ("topic",),
-            value="unfinished_deletions",
+            TOPIC,
+            "unfinished_deletions",
         ),
-        Metric("remote_bytes", "Bytes of remote segments.", REMOTE_CHECK, ("topic",), "remote_bytes"),
+        Metric("remote_bytes", "Bytes of remote segments.", TOPIC, "remote_bytes"),
     ),
     "retention": (
-        Metric("log_bytes", "Bytes of logs.", RETENTION_PARTITION, BY_TOPIC, "size"),
-        Metric(
-            "deletable_bytes",
-            "Bytes of segments that the next look deletes, where that is known.",
-            RETENTION_PARTITION,
-            BY_TOPIC,
-            value="deletable_bytes",
+        *_of(
+            RetentionPartitionRow,
+            Metric("log_bytes", "Bytes of logs.", BY_TOPIC, "size"),
+            Metric(
+                "deletable_bytes",
+                "Bytes of segments that the next look deletes, where that is known.",
+                BY_TOPIC,
+                "deletable_bytes",
+            ),
+            Metric(
+                "unknown_partitions",
+                "Partitions of which it is not known what goes.",
+                BY_TOPIC,
+                of=lambda row: row.deletable_bytes is None,
+            ),
         ),
-        Metric(
-            "unknown_partitions",
-            "Partitions of which it is not known what goes.",
-            RETENTION_PARTITION,
-            BY_TOPIC,
-            of=lambda row: row.deletable_bytes is None,
+        *_of(
+            RetentionRow,
+            Metric(
+                "blocked_bytes",
+                "Bytes of segments that are past their time behind an older one that stays.",
+                BY_TOPIC,
+                "size",
+                of=lambda row: row.blocked_by is not None,
+            ),
         ),
-        Metric(
-            "blocked_bytes",
-            "Bytes of segments that are past their time behind an older one that stays.",
-            LOG_RETENTION,
-            BY_TOPIC,
-            value="size",
-            of=lambda row: row.blocked_by is not None,
-        ),
-        Metric(
-            "future_partitions",
-            "Partitions with timestamps ahead of the clock.",
-            RETENTION_PARTITION,
-            BY_TOPIC,
-            of=lambda row: row.future_timestamps,
-        ),
-        Metric(
-            "cleanable_bytes",
-            "Bytes that a cleaning would read of compacted logs.",
-            RETENTION_PARTITION,
-            BY_TOPIC,
-            value="cleanable_bytes",
-        ),
-        Metric(
-            "dirty_ratio",
-            "Largest dirty ratio of a compacted log.",
-            RETENTION_PARTITION,
-            BY_TOPIC,
-            value="dirty_ratio",
-            join=max,
-        ),
-        Metric(
-            "uncleanable_partitions",
-            "Compacted logs that the cleaner does not clean, or only up to an open transaction.",
-            RETENTION_PARTITION,
-            (*BY_TOPIC, ("reason", lambda row: row.uncleanable_because)),
-            of=lambda row: row.uncleanable_because in STOPS_CLEANING,
+        *_of(
+            RetentionPartitionRow,
+            Metric(
+                "future_partitions",
+                "Partitions with timestamps ahead of the clock.",
+                BY_TOPIC,
+                of=lambda row: row.future_timestamps,
+            ),
+            Metric(
+                "cleanable_bytes",
+                "Bytes that a cleaning would read of compacted logs.",
+                BY_TOPIC,
+                "cleanable_bytes",
+            ),
+            Metric("dirty_ratio", "Largest dirty ratio of a compacted log.", BY_TOPIC, "dirty_ratio", max),
+            Metric(
+                "uncleanable_partitions",
+                "Compacted logs that the cleaner does not clean, or only up to an open transaction.",
+                (*BY_TOPIC, ("reason", lambda row: row.uncleanable_because)),
+                of=lambda row: row.uncleanable_because in STOPS_CLEANING,
+            ),
         ),
     ),
-    "group offsets": (
+    "group offsets": _of(
+        GroupOffsetRow,
         Metric(
             "lag",
             "High watermarks, else log ends, less committed offsets that are not beyond them.",
-            GROUP_OFFSET,
             BY_GROUP,
-            value="lag",
+            "lag",
             of=lambda row: _counts(row) and row.lag is not None and row.lag >= 0,
         ),
         Metric(
             "partitions",
             "Partitions by what a consumer finds at its committed offset.",
-            GROUP_OFFSET,
             (*BY_GROUP, "position"),
             of=_counts,
         ),
         Metric(
             "unknown_lag_partitions",
             "Partitions whose lag is not known: their log is not here.",
-            GROUP_OFFSET,
             BY_GROUP,
             of=lambda row: _counts(row) and row.lag is None,
         ),
         Metric(
             "waiting_partitions",
             "Partitions whose consumer waits for ever: no leader has the epoch of its commit.",
-            GROUP_OFFSET,
             BY_GROUP,
             of=lambda row: row.waits,
         ),
         Metric(
             "last_commit_timestamp_seconds",
             "When the group committed last.",
-            GROUP_OFFSET,
             BY_GROUP,
-            value="commit_timestamp",
-            of=_counts,
-            join=max,
+            "commit_timestamp",
+            max,
+            _counts,
         ),
     ),
-    "txn open": (
+    "txn open": _of(
+        OpenTransactionRow,
         Metric(
             "transactions",
             "Open transactions by whether they hang.",
-            HELD_TRANSACTION,
             (*BY_TOPIC, ("hanging", lambda row: "unknown" if row.hanging is None else row.hanging)),
         ),
         Metric(
             "hanging",
             "1 for a transaction that no end marker will end.",
-            HELD_TRANSACTION,
             (*BY_TOPIC, "partition", "producer_id"),
             of=lambda row: row.hanging,
             join=max,
@@ -347,18 +317,16 @@ METRICS: dict[str, tuple[Metric, ...]] = {
         Metric(
             "waiting_records",
             "Most records that wait behind the last stable offset of a partition.",
-            HELD_TRANSACTION,
             BY_TOPIC,
-            value="records_waiting",
-            join=max,
+            "records_waiting",
+            max,
         ),
         Metric(
             "oldest_start_timestamp_seconds",
             "When the oldest open transaction began.",
-            HELD_TRANSACTION,
             BY_TOPIC,
-            value="start_timestamp",
-            join=min,
+            "start_timestamp",
+            min,
         ),
     ),
 }

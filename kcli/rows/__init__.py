@@ -12,79 +12,80 @@ from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.types import Buffer
-from kcli.rows.declare import AnyRow, RowType, type_of
+from kcli.rows.declare import AnyRow, RowType, declared_type, type_of
 
 COMMANDS = {
-    "epoch show": "epochs.EPOCH",
-    "epoch end-offset": "epochs.END_OFFSET",
-    "epoch at": "epochs.EPOCH_AT",
-    "epoch validate": "epochs.POSITION",
-    "epoch diff": "epochs.EPOCH_DIFF",
-    "epoch check": "checks.EPOCH_CHECK",
-    "startup": "startup.STARTUP startup.STARTUP_BROKER startup.STARTUP_RELEASE",
-    "truncate": "truncation.TRUNCATION",
-    "checkpoint show": "partitions.CHECKPOINT",
-    "replica diff": "replicas.REPLICA_RANGE",
-    "replica fingerprint": "replicas.FINGERPRINT",
-    "replica elect": "replicas.ELECTION",
-    "replica simulate": "replicas.SIMULATION replicas.SCENARIO",
-    "failover": "replicas.FAILOVER replicas.FAILOVER_CONTROLLER",
+    "epoch show": "epochs.EpochRow",
+    "epoch end-offset": "epochs.EndOffsetRow",
+    "epoch at": "epochs.EpochAtRow",
+    "epoch validate": "epochs.PositionRow",
+    "epoch diff": "epochs.EpochDiffRow",
+    "epoch check": "checks.EpochCheckRow",
+    "startup": "startup.StartupRow startup.StartupBrokerRow startup.StartupReleaseRow",
+    "truncate": "truncation.TruncationRow",
+    "checkpoint show": "partitions.CheckpointRow",
+    "replica diff": "replicas.ReplicaRangeRow",
+    "replica fingerprint": "replicas.FingerprintRow",
+    "replica elect": "replicas.ElectionRow",
+    "replica simulate": "replicas.SimulationRow replicas.ScenarioRow",
+    "failover": "replicas.FailoverRow replicas.FailoverControllerRow",
     "rlmm dump": (
-        "remote_metadata.RLMM_EVENT remote_metadata.RLMM_SNAPSHOT remote_metadata.RLMM_COMMITTED "
-        "remote_metadata.RLMM_KIP_EVENT remote_metadata.RLMM_KIP_FILE"
+        "remote_metadata.RlmmEventRow remote_metadata.RlmmSnapshotRow remote_metadata.RlmmCommittedOffsetRow "
+        "remote_metadata.RlmmKipEventRow remote_metadata.RlmmKipFileRow"
     ),
-    "rlmm partition": "remote_metadata.RLMM_PARTITION",
-    "rlmm offsets": "remote_tiers.RLMM_OFFSETS",
+    "rlmm partition": "remote_metadata.RlmmPartitionRow",
+    "rlmm offsets": "remote_tiers.RlmmOffsetsRow",
     "rlmm state": (
-        "remote_segments.REMOTE_SEGMENT remote_segments.REMOTE_HIGHEST remote_segments.REMOTE_HISTORY "
-        "remote_segments.REMOTE_REPLAY"
+        "remote_segments.RemoteSegmentRow remote_segments.RemoteHighestRow remote_segments.RemoteHistoryRow "
+        "remote_segments.RemoteReplayRow"
     ),
-    "rlmm lookup offset": "remote_tiers.RLMM_LOOKUP_OFFSET",
-    "rlmm lookup timestamp": "remote_tiers.RLMM_LOOKUP_TIMESTAMP",
-    "rlmm coverage": "remote_tiers.RLMM_COVERAGE",
-    "rlmm retention": "remote_tiers.RLMM_RETENTION",
-    "rlmm follow": "remote_tiers.RLMM_FOLLOW",
+    "rlmm lookup offset": "remote_tiers.RlmmLookupOffsetRow",
+    "rlmm lookup timestamp": "remote_tiers.RlmmLookupTimestampRow",
+    "rlmm coverage": "remote_tiers.RlmmCoverageRow",
+    "rlmm retention": "remote_tiers.RlmmRetentionRow",
+    "rlmm follow": "remote_tiers.RlmmFollowRow",
     "rlmm bootstrap": (
-        "remote_segments.REMOTE_SEGMENT remote_tiers.RLMM_CLUSTER_OFFSET remote_metadata.RLMM_EVENT"
+        "remote_segments.RemoteSegmentRow remote_tiers.RlmmClusterOffsetRow remote_metadata.RlmmEventRow"
     ),
-    "rlmm check": "remote_segments.REMOTE_CHECK",
-    "lookup offset": "lookups.LOOKUP_OFFSET",
-    "lookup timestamp": "lookups.LOOKUP_TIMESTAMP",
-    "partition-for": "lookups.PARTITION_FOR",
-    "uuid": "lookups.UUID",
+    "rlmm check": "remote_segments.RemoteCheckRow",
+    "lookup offset": "lookups.LookupOffsetRow",
+    "lookup timestamp": "lookups.LookupTimestampRow",
+    "partition-for": "lookups.PartitionForRow",
+    "uuid": "lookups.UuidRow",
     "metadata show": (
-        "metadata.METADATA_SUMMARY metadata.METADATA_TOPIC metadata.METADATA_PARTITION "
-        "metadata.METADATA_BROKER metadata.METADATA_CONTROLLER metadata.METADATA_CONFIG "
-        "metadata.METADATA_FEATURE metadata.METADATA_ACL metadata.METADATA_QUOTA metadata.METADATA_SCRAM "
-        "metadata.METADATA_TOKEN metadata.METADATA_PRODUCER_IDS metadata.METADATA_VOTER"
+        "metadata.MetadataSummaryRow metadata.MetadataTopicRow metadata.MetadataPartitionRow "
+        "metadata.MetadataBrokerRow metadata.MetadataControllerRow metadata.MetadataConfigRow "
+        "metadata.MetadataFeatureRow metadata.MetadataAclRow metadata.MetadataQuotaRow "
+        "metadata.MetadataScramRow metadata.MetadataTokenRow metadata.MetadataProducerIdsRow "
+        "metadata.MetadataVoterRow"
     ),
-    "metadata history": "metadata.METADATA_CHANGE",
-    "metadata diff": "metadata.METADATA_DIFFERENCE",
-    "metadata export": "metadata.METADATA_COMMAND",
-    "group list": "groups.GROUP_ROW groups.GROUP_STORAGE",
-    "group offsets": "groups.GROUP_OFFSET",
-    "group members": "groups.GROUP_MEMBER",
-    "group history": "groups.GROUP_COMMIT",
-    "producers": "transactions.PRODUCER",
-    "txn list": "transactions.TRANSACTION",
-    "txn open": "transactions.HELD_TRANSACTION",
-    "retention": "retention.LOG_RETENTION retention.RETENTION_PARTITION",
-    "compact": "compact.COMPACT_PARTITION compact.COMPACT_SEGMENT compact.COMPACT_RECORD",
-    "ls": "partitions.LISTED_PARTITION partitions.DISK_SUM",
-    "scan": "scan.SCAN_SEGMENT scan.SCAN_PARTITION",
-    "check": "checks.CHECK",
-    "diff": "checks.RUN_DIFF",
-    "salvage": "checks.SALVAGE",
-    "bundle": "bundles.BUNDLE",
+    "metadata history": "metadata.MetadataChangeRow",
+    "metadata diff": "metadata.MetadataDifferenceRow",
+    "metadata export": "metadata.MetadataCommandRow",
+    "group list": "groups.GroupRow groups.GroupStorageRow",
+    "group offsets": "groups.GroupOffsetRow",
+    "group members": "groups.GroupMemberRow",
+    "group history": "groups.GroupCommitRow",
+    "producers": "transactions.ProducerRow",
+    "txn list": "transactions.TransactionRow",
+    "txn open": "transactions.OpenTransactionRow",
+    "retention": "retention.RetentionRow retention.RetentionPartitionRow",
+    "compact": "compact.CompactPartitionRow compact.CompactSegmentRow compact.CompactRecordRow",
+    "ls": "partitions.PartitionRow partitions.DiskSumRow",
+    "scan": "scan.ScanSegmentRow scan.ScanPartitionRow",
+    "check": "checks.CheckRow",
+    "diff": "checks.RunDiffRow",
+    "salvage": "checks.SalvageRow",
+    "bundle": "bundles.BundleRow",
     "dump": (
-        "dump.DUMP_BATCH dump.DUMP_RECORD dump.DUMP_INDEX dump.DUMP_TIME_INDEX dump.DUMP_TXN_INDEX "
-        "dump.DUMP_PRODUCER dump.DUMP_EPOCH dump.DUMP_OFFSET dump.DUMP_META_PROPERTIES "
-        "dump.DUMP_PARTITION_METADATA dump.DUMP_QUORUM_STATE dump.DUMP_SEGMENT_MANIFEST "
-        "dump.DUMP_CLEAN_SHUTDOWN remote_metadata.RLMM_SNAPSHOT remote_metadata.RLMM_EVENT "
-        "remote_metadata.RLMM_COMMITTED dump.DUMP_LAYOUT dump.DUMP_FILE"
+        "dump.DumpBatchRow dump.DumpRecordRow dump.DumpIndexRow dump.DumpTimeindexRow dump.DumpTxnindexRow "
+        "dump.DumpProducerRow dump.DumpLeaderEpochRow dump.DumpOffsetRow dump.DumpMetaPropertiesRow "
+        "dump.DumpPartitionMetadataRow dump.DumpQuorumStateRow dump.DumpRsmManifestRow "
+        "dump.DumpCleanShutdownRow remote_metadata.RlmmSnapshotRow remote_metadata.RlmmEventRow "
+        "remote_metadata.RlmmCommittedOffsetRow dump.DumpLayoutRow dump.DumpFileRow"
     ),
 }
-"""The row types that each command can print, first the usual one: `module.NAME` of each."""
+"""The row types that each command can print, first the usual one: `module.Class` of each."""
 
 ONE_TYPE_AT_A_TIME = frozenset({"ls"})
 """Commands of several types of rows, of which an option chooses one: rows do not name it."""
@@ -99,7 +100,7 @@ ASK_CLUSTERS = frozenset({"rlmm bootstrap"})
 def row_types(command: str) -> tuple[RowType, ...]:
     """Return the row types that a command can print, first the usual one."""
     names = (name.split(".") for name in COMMANDS[command].split())
-    return tuple(getattr(import_module(f"kcli.rows.{module}"), name) for module, name in names)
+    return tuple(declared_type(getattr(import_module(f"kcli.rows.{module}"), name)) for module, name in names)
 
 
 class ArrowBlock:

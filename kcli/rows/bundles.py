@@ -2,8 +2,6 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import row_type
-
 
 class LeftOut(NamedTuple):
     """An entry of which at most the name is in the bundle; `size` in bytes, null where it is no file."""
@@ -29,6 +27,3 @@ class BundleRow(NamedTuple):
     damaged_bytes: Annotated[int, "bytes of logs that are no batches, and are filled"]
     left_out: Annotated[tuple[LeftOut, ...], "what is not in it"]
     not_judged: Annotated[tuple[str, ...], "what kcli cannot say of the bundle as of the log dirs"]
-
-
-BUNDLE = row_type("bundle", BundleRow)

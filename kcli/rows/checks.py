@@ -2,7 +2,6 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import row_type
 from kcli.rows.partitions import Where
 
 
@@ -43,9 +42,6 @@ class EpochCheckRow(NamedTuple):
     errors: Annotated[int, "of these, errors; and files that could not be read"]
     warnings: Annotated[int, "of these, warnings"]
 
-
-CHECK = row_type("check", CheckRow)
-EPOCH_CHECK = row_type("epoch_check", EpochCheckRow)
 
 CLEAN, WARNING, DAMAGED, WILL_NOT_LOAD = "clean", "warning", "damaged", "will-not-load"
 
@@ -88,9 +84,6 @@ class SalvageRow(NamedTuple):
     files: Annotated[tuple[SavedFile, ...], "that were written"]
 
 
-SALVAGE = row_type("salvage", SalvageRow)
-
-
 VERDICTS = (
     *("damaged", "rewritten", "shrunk", "gone", "new"),
     *("changed", "repaired", "grown", "trimmed", "unchanged"),
@@ -119,6 +112,3 @@ class RunDiffRow(NamedTuple):
     segments_after: Annotated[int | None, "the same of the later run"]
     findings_new: Annotated[tuple[str, ...], "codes of findings, and errors, that only the later run has"]
     findings_gone: Annotated[tuple[str, ...], "codes of findings, and errors, that only the first run has"]
-
-
-RUN_DIFF = row_type("run_diff", RunDiffRow)

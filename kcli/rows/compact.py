@@ -2,7 +2,6 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import row_type
 from kcli.rows.partitions import Where
 
 
@@ -45,8 +44,3 @@ class CompactRecordRow(NamedTuple):
     segment_base_offset: Annotated[int, "its segment, before"]
     offset: Annotated[int, "of the record"]
     reason: Annotated[str, "newer-key, tombstone, aborted, marker or no-key"]
-
-
-COMPACT_SEGMENT = row_type("compact_segment", CompactSegmentRow)
-COMPACT_PARTITION = row_type("compact_partition", CompactPartitionRow)
-COMPACT_RECORD = row_type("compact_record", CompactRecordRow)

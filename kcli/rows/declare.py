@@ -5,7 +5,7 @@
         epoch: Annotated[int, "leader epoch"]
         start_offset: Annotated[int, "first offset written in this epoch, inclusive"]
 
-    EPOCH = row_type("epoch", EpochRow)
+Its name is that of the class without `Row`: of EpochRow `epoch`, of DumpBatchRow `dump_batch`.
 
 | annotation                      | kind of column | JSON                                       |
 |---------------------------------|----------------|--------------------------------------------|
@@ -20,6 +20,7 @@
 """
 
 import copyreg
+import re
 from collections.abc import Callable
 from functools import cache
 from operator import itemgetter
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 Schema: TypeAlias = dict[str, Any]
 Value: TypeAlias = "int | str | bool | bytes | float | Decimal | list[Value] | dict[str, Value] | None"
 AnyRow: TypeAlias = tuple[Any, ...]
-"""An instance of any class that `row_type` was called with."""
+"""An instance of any class of rows."""
 
 MILLISECONDS = "ms"
 Timestamp: TypeAlias = Annotated[int, MILLISECONDS]
@@ -62,14 +63,7 @@ class RowType(NamedTuple):
 
 
 _ROW_TYPES: dict[type, RowType] = {}
-"""Filled by the modules that declare row types."""
-
-
-def row_type(name: str, row: type[AnyRow]) -> RowType:
-    """Declare a NamedTuple class as a type of rows, and return its name and columns."""
-    declared = RowType(name, columns_of(row))
-    _ROW_TYPES[row] = declared
-    return declared
+"""By class, once they are asked for."""
 
 
 class PlainRow(tuple[Any, ...]):
@@ -107,9 +101,19 @@ def type_of(row: object) -> RowType:
     return declared_type(type(row))
 
 
-def declared_type(row: type) -> RowType:
-    """Return the type that a class of rows is declared as; KeyError for another class."""
+def declared_type(row: type[Any]) -> RowType:
+    """Return the name and the columns of a class of rows; KeyError for another class."""
+    if row not in _ROW_TYPES:
+        *words, last = re.findall("[A-Z][a-z]*", row.__name__)
+        if last != "Row":
+            raise KeyError(row)
+        _ROW_TYPES[row] = RowType("_".join(words).lower(), columns_of(row))
     return _ROW_TYPES[row]
+
+
+def names_of(*rows: type[AnyRow]) -> frozenset[str]:
+    """Return the names of classes of rows."""
+    return frozenset(declared_type(row).name for row in rows)
 
 
 def columns_of(row: type[AnyRow]) -> tuple[Column, ...]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, NamedTuple
 
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import FromFile
 
 
@@ -177,7 +177,7 @@ class StoredIndex(NamedTuple):
     size: int
 
 
-class DumpSegmentManifestRow(NamedTuple):
+class DumpRsmManifestRow(NamedTuple):
     """What the .rsm-manifest of a remote segment says, as Aiven's plugin writes it."""
 
     source: FromFile
@@ -221,20 +221,3 @@ class DumpFileRow(NamedTuple):
     source: FromFile
     kind: Annotated[str, "unknown: no name that Kafka gives; else a file without contents to show"]
     size_bytes: Annotated[int | None, "null for what is no file"]
-
-
-DUMP_BATCH = row_type("dump_batch", DumpBatchRow)
-DUMP_RECORD = row_type("dump_record", DumpRecordRow)
-DUMP_INDEX = row_type("dump_index", DumpIndexRow)
-DUMP_TIME_INDEX = row_type("dump_timeindex", DumpTimeindexRow)
-DUMP_TXN_INDEX = row_type("dump_txnindex", DumpTxnindexRow)
-DUMP_PRODUCER = row_type("dump_producer", DumpProducerRow)
-DUMP_EPOCH = row_type("dump_leader_epoch", DumpLeaderEpochRow)
-DUMP_OFFSET = row_type("dump_offset", DumpOffsetRow)
-DUMP_META_PROPERTIES = row_type("dump_meta_properties", DumpMetaPropertiesRow)
-DUMP_PARTITION_METADATA = row_type("dump_partition_metadata", DumpPartitionMetadataRow)
-DUMP_QUORUM_STATE = row_type("dump_quorum_state", DumpQuorumStateRow)
-DUMP_CLEAN_SHUTDOWN = row_type("dump_clean_shutdown", DumpCleanShutdownRow)
-DUMP_SEGMENT_MANIFEST = row_type("dump_rsm_manifest", DumpSegmentManifestRow)
-DUMP_LAYOUT = row_type("dump_layout", DumpLayoutRow)
-DUMP_FILE = row_type("dump_file", DumpFileRow)

@@ -2,7 +2,6 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import row_type
 from kcli.rows.partitions import Where
 
 ERRORS = (
@@ -111,10 +110,3 @@ class EpochDiffRow(NamedTuple):
     other_log_end_offset: Annotated[int, "of the other one"]
     epochs: Annotated[tuple[EpochSpan, ...], "of this replica"]
     other_epochs: Annotated[tuple[EpochSpan, ...], "of the other one"]
-
-
-EPOCH = row_type("epoch", EpochRow)
-END_OFFSET = row_type("end_offset", EndOffsetRow)
-EPOCH_AT = row_type("epoch_at", EpochAtRow)
-POSITION = row_type("position", PositionRow)
-EPOCH_DIFF = row_type("epoch_diff", EpochDiffRow)

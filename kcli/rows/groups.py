@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import OfDirectory
 
 
@@ -107,10 +107,3 @@ class GroupStorageRow(NamedTuple):
     tombstones: Annotated[int, "how many of them"]
     record_bytes: Annotated[int, "of their keys and values, before compression"]
     dirty_bytes: Annotated[int, "those that the cleaner has not reached, by cleaner-offset-checkpoint"]
-
-
-GROUP_STORAGE = row_type("group_storage", GroupStorageRow)
-GROUP_ROW = row_type("group", GroupRow)
-GROUP_OFFSET = row_type("group_offset", GroupOffsetRow)
-GROUP_MEMBER = row_type("group_member", GroupMemberRow)
-GROUP_COMMIT = row_type("group_commit", GroupCommitRow)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import Where
 
 
@@ -60,10 +60,6 @@ class LookupTimestampRow(NamedTuple):
     reason: Annotated[str, "why this is the answer"]
 
 
-LOOKUP_OFFSET = row_type("lookup_offset", LookupOffsetRow)
-LOOKUP_TIMESTAMP = row_type("lookup_timestamp", LookupTimestampRow)
-
-
 class PartitionForRow(NamedTuple):
     """The partition of one key or name."""
 
@@ -82,7 +78,3 @@ class UuidRow(NamedTuple):
     hex: Annotated[str, "hexadecimal with dashes"]
     most_significant_bits: Annotated[int, "the first half as a long"]
     least_significant_bits: Annotated[int, "the second half as a long"]
-
-
-PARTITION_FOR = row_type("partition_for", PartitionForRow)
-UUID = row_type("uuid", UuidRow)

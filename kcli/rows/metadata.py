@@ -3,7 +3,7 @@
 from typing import Annotated, Any, NamedTuple
 
 from kcli.kafka.kraft.metadata_image import Endpoint
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import OfDirectory
 
 
@@ -205,21 +205,3 @@ class MetadataCommandRow(NamedTuple):
     kind: Annotated[str, "topic, config, acl, quota or scram; log for what is not whole"]
     name: Annotated[str, "of what it makes, or of the file"]
     command: Annotated[str, "for a shell in which BOOTSTRAP is set; a comment where no tool can"]
-
-
-METADATA_COMMAND = row_type("metadata_command", MetadataCommandRow)
-METADATA_CHANGE = row_type("metadata_change", MetadataChangeRow)
-METADATA_DIFFERENCE = row_type("metadata_difference", MetadataDifferenceRow)
-METADATA_SUMMARY = row_type("metadata_summary", MetadataSummaryRow)
-METADATA_TOPIC = row_type("metadata_topic", MetadataTopicRow)
-METADATA_PARTITION = row_type("metadata_partition", MetadataPartitionRow)
-METADATA_BROKER = row_type("metadata_broker", MetadataBrokerRow)
-METADATA_CONTROLLER = row_type("metadata_controller", MetadataControllerRow)
-METADATA_CONFIG = row_type("metadata_config", MetadataConfigRow)
-METADATA_FEATURE = row_type("metadata_feature", MetadataFeatureRow)
-METADATA_ACL = row_type("metadata_acl", MetadataAclRow)
-METADATA_QUOTA = row_type("metadata_quota", MetadataQuotaRow)
-METADATA_SCRAM = row_type("metadata_scram", MetadataScramRow)
-METADATA_TOKEN = row_type("metadata_token", MetadataTokenRow)
-METADATA_PRODUCER_IDS = row_type("metadata_producer_ids", MetadataProducerIdsRow)
-METADATA_VOTER = row_type("metadata_voter", MetadataVoterRow)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import Timestamp, columns_of, row_type
+from kcli.rows.declare import Timestamp, columns_of
 
 
 class OfDirectory(NamedTuple):
@@ -78,8 +78,6 @@ class DiskSumRow(NamedTuple):
 
 WHERE = columns_of(Where)
 FROM_FILE = columns_of(FromFile)
-LISTED_PARTITION = row_type("partition", PartitionRow)
-DISK_SUM = row_type("disk_sum", DiskSumRow)
 
 
 class CheckpointRow(NamedTuple):
@@ -101,6 +99,3 @@ class CheckpointRow(NamedTuple):
         "high-watermark-above-log-end, recovery-point-above-log-end, cleaner-point-above-log-end, "
         "epoch-start-above-log-end",
     ]
-
-
-CHECKPOINT = row_type("checkpoint", CheckpointRow)

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, UNKNOWN
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp, names_of
 
 
 class RlmmEventRow(NamedTuple):
@@ -108,32 +108,22 @@ class RlmmPartitionRow(NamedTuple):
 
 
 class RlmmKipPartitionRow(NamedTuple):
-    """The metadata partition of one user partition by the text of KIP-405."""
+    """The metadata partition of one user partition by the text of KIP-405, which no broker follows."""
 
     topic: Annotated[str, "user topic"]
     partition: Annotated[int, "of the user topic"]
     metadata_partition: Annotated[int, "partition of __remote_log_metadata that the KIP names"]
 
 
-RLMM_KIP_PARTITION = row_type("rlmm_kip_partition", RlmmKipPartitionRow)
-"""Of `rlmm partition --layout kip` alone, which no broker follows."""
-RLMM_KIP_EVENT = row_type("rlmm_kip_event", RlmmKipEventRow)
-RLMM_KIP_FILE = row_type("rlmm_kip_file", RlmmKipFileRow)
-"""Of `rlmm dump --layout kip` alone, which no release writes."""
-RLMM_EVENT = row_type("rlmm_event", RlmmEventRow)
-RLMM_SNAPSHOT = row_type("rlmm_snapshot", RlmmSnapshotRow)
-RLMM_COMMITTED = row_type("rlmm_committed_offset", RlmmCommittedOffsetRow)
-RLMM_PARTITION = row_type("rlmm_partition", RlmmPartitionRow)
-
 ROW_TYPES_OF_KIND = {
-    LOG: {RLMM_EVENT.name},
-    REMOTE_LOG_SNAPSHOT: {RLMM_EVENT.name, RLMM_SNAPSHOT.name},
-    COMMITTED_OFFSETS: {RLMM_COMMITTED.name},
+    LOG: names_of(RlmmEventRow),
+    REMOTE_LOG_SNAPSHOT: names_of(RlmmEventRow, RlmmSnapshotRow),
+    COMMITTED_OFFSETS: names_of(RlmmCommittedOffsetRow),
 }
 """Target kind -> the row types that such a file can give."""
 KIP_ROW_TYPES_OF_KIND = {
-    REMOTE_LOG_SNAPSHOT: {RLMM_KIP_EVENT.name, RLMM_KIP_FILE.name},
-    UNKNOWN: {RLMM_KIP_EVENT.name, RLMM_KIP_FILE.name},
-    COMMITTED_OFFSETS: {RLMM_COMMITTED.name},
+    REMOTE_LOG_SNAPSHOT: names_of(RlmmKipEventRow, RlmmKipFileRow),
+    UNKNOWN: names_of(RlmmKipEventRow, RlmmKipFileRow),
+    COMMITTED_OFFSETS: names_of(RlmmCommittedOffsetRow),
 }
 """The same for `rlmm dump --layout kip`."""

@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 
 
 class RemotePartition(NamedTuple):
@@ -99,11 +99,3 @@ class RemoteReplayRow(NamedTuple):
     segments_added: Annotated[int, "that these events begin"]
     segments_changed: Annotated[int, "of the file, in another state after them"]
     segments_removed: Annotated[int, "of the file, deleted by them"]
-
-
-REMOTE_SEGMENT = row_type("remote_segment", RemoteSegmentRow)
-REMOTE_HIGHEST = row_type("remote_highest", RemoteHighestRow)
-REMOTE_HISTORY = row_type("remote_history", RemoteHistoryRow)
-REMOTE_REPLAY = row_type("remote_replay", RemoteReplayRow)
-
-REMOTE_CHECK = row_type("remote_check", RemoteCheckRow)

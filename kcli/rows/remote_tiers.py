@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.lookups import FoundBatch, FoundRecord
 from kcli.rows.partitions import Where
 
@@ -161,12 +161,3 @@ class RlmmClusterOffsetRow(NamedTuple):
     disk_offset: Annotated[int | None, "as rlmm offsets gives it of the directory"]
     disk_epoch: Annotated[int | None, "its leader epoch"]
     agrees: Annotated[bool | None, "whether both offsets are equal; null where one is not known"]
-
-
-RLMM_CLUSTER_OFFSET = row_type("rlmm_cluster_offset", RlmmClusterOffsetRow)
-RLMM_OFFSETS = row_type("rlmm_offsets", RlmmOffsetsRow)
-RLMM_LOOKUP_OFFSET = row_type("rlmm_lookup_offset", RlmmLookupOffsetRow)
-RLMM_LOOKUP_TIMESTAMP = row_type("rlmm_lookup_timestamp", RlmmLookupTimestampRow)
-RLMM_COVERAGE = row_type("rlmm_coverage", RlmmCoverageRow)
-RLMM_RETENTION = row_type("rlmm_retention", RlmmRetentionRow)
-RLMM_FOLLOW = row_type("rlmm_follow", RlmmFollowRow)

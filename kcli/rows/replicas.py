@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import Where
 
 
@@ -29,9 +29,6 @@ class ReplicaRangeRow(NamedTuple):
     other_bytes: Annotated[int, "of these batches there"]
 
 
-REPLICA_RANGE = row_type("replica_range", ReplicaRangeRow)
-
-
 def has_other_epochs(row: object) -> bool:
     """Whether a row is about the same records in different leader epochs: one replica truncates them."""
     return (
@@ -55,9 +52,6 @@ class FingerprintRow(NamedTuple):
     bytes: Annotated[int, "of these batches"]
     hash: Annotated[str, "first half of SHA-256 of their bytes, leader epochs as zeros; hexadecimal"]
     is_last: Annotated[bool, "whether no fingerprint of the replica follows"]
-
-
-FINGERPRINT = row_type("fingerprint", FingerprintRow)
 
 
 class ElectionRow(NamedTuple):
@@ -109,9 +103,6 @@ class ElectionRow(NamedTuple):
     reason: Annotated[str, "why it is elected, or not"]
 
 
-ELECTION = row_type("election", ElectionRow)
-
-
 class FailoverRow(NamedTuple):
     """One partition: as the metadata has it, and as the controller would make it."""
 
@@ -161,10 +152,6 @@ class FailoverControllerRow(NamedTuple):
     ]
 
 
-FAILOVER = row_type("failover", FailoverRow)
-FAILOVER_CONTROLLER = row_type("failover_controller", FailoverControllerRow)
-
-
 class RemoteEnd(NamedTuple):
     """What a leader knows of a follower."""
 
@@ -209,7 +196,3 @@ class ScenarioRow(NamedTuple):
     protocol: Annotated[str, "how followers truncate: high-watermark, epoch-v0, epoch or fetch"]
     replicas: Annotated[tuple[str, ...], "names"]
     steps: Annotated[int, "how many"]
-
-
-SIMULATION = row_type("simulation", SimulationRow)
-SCENARIO = row_type("scenario", ScenarioRow)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, NamedTuple
 
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import Where
 
 
@@ -82,7 +82,3 @@ class RetentionPartitionRow(NamedTuple):
     tombstones_removable_at: Annotated[
         Timestamp | None, "the first delete horizon of a batch with tombstones; null where none is set"
     ] = None
-
-
-LOG_RETENTION = row_type("retention", RetentionRow)
-RETENTION_PARTITION = row_type("retention_partition", RetentionPartitionRow)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import Where
 
 
@@ -92,7 +92,3 @@ class ScanPartitionRow(NamedTuple):
     ]
     log_bytes: Annotated[int, "of their logs"]
     summary: ScanSummary
-
-
-SCAN_SEGMENT = row_type("scan_segment", ScanSegmentRow)
-SCAN_PARTITION = row_type("scan_partition", ScanPartitionRow)

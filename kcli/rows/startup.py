@@ -4,7 +4,6 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.storage.file_actions import FileChange
-from kcli.rows.declare import row_type
 
 LOADS: Final = "loads"
 FAILS: Final = "fails"
@@ -135,7 +134,7 @@ class StartupBrokerRow(NamedTuple):
     ] = None
 
 
-class ReleaseRow(NamedTuple):
+class StartupReleaseRow(NamedTuple):
     """What a release makes of the log dirs and the metadata of a broker, before it reads a partition."""
 
     broker_id: Annotated[int | None, "of meta.properties"]
@@ -146,8 +145,3 @@ class ReleaseRow(NamedTuple):
     reason: Annotated[str | None, "why"]
     cause_path: Annotated[str | None, "the file or directory that is the cause"]
     metadata_path: Annotated[str | None, "the metadata log that decides; null: none is here"]
-
-
-STARTUP = row_type("startup", StartupRow)
-STARTUP_BROKER = row_type("startup_broker", StartupBrokerRow)
-STARTUP_RELEASE = row_type("startup_release", ReleaseRow)

@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.types import TopicPartition
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import Where
 
 
@@ -70,8 +70,3 @@ class OpenTransactionRow(NamedTuple):
     ] = None
     reason: Annotated[str, "why, or what the coordinator does with it"] = ""
     abort_command: Annotated[str | None, "that ends a hanging one; null for others"] = None
-
-
-PRODUCER = row_type("producer", ProducerRow)
-TRANSACTION = row_type("transaction", TransactionRow)
-HELD_TRANSACTION = row_type("open_transaction", OpenTransactionRow)

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.truncation import SegmentAction, SnapshotAction
-from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import FromFile, Where
 
 
@@ -106,9 +106,6 @@ class TruncationRow(NamedTuple):
     ]
 
 
-TRUNCATION = row_type("truncation", TruncationRow)
-
-
 class RescuedHeader(NamedTuple):
     """A header of a record; `key_bytes` where the key is not UTF-8, else null."""
 
@@ -135,6 +132,3 @@ class RescuedRecordRow(NamedTuple):
     control_type: Annotated[
         str | None, "Kafka's name of a control record's type, or its number if unknown; null for data"
     ]
-
-
-RESCUED_RECORD = row_type("rescued_record", RescuedRecordRow)

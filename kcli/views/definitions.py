@@ -7,18 +7,18 @@ of its own, which is called `event_broker_id` here.
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.compact import COMPACT_PARTITION
-from kcli.rows.declare import Column, RowType, row_type
-from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
-from kcli.rows.epochs import EPOCH
-from kcli.rows.groups import GROUP_OFFSET, GROUP_ROW
+from kcli.rows.compact import CompactPartitionRow
+from kcli.rows.declare import Column, declared_type
+from kcli.rows.dump import DumpBatchRow, DumpRecordRow
+from kcli.rows.epochs import EpochRow
+from kcli.rows.groups import GroupOffsetRow, GroupRow
 from kcli.rows.head import HOST
-from kcli.rows.metadata import METADATA_BROKER, METADATA_CONFIG, METADATA_PARTITION, METADATA_TOPIC
-from kcli.rows.partitions import LISTED_PARTITION, WHERE
-from kcli.rows.remote_metadata import RLMM_EVENT
-from kcli.rows.retention import LOG_RETENTION, RETENTION_PARTITION
-from kcli.rows.scan import SCAN_SEGMENT
-from kcli.rows.transactions import PRODUCER, TRANSACTION
+from kcli.rows.metadata import MetadataBrokerRow, MetadataConfigRow, MetadataPartitionRow, MetadataTopicRow
+from kcli.rows.partitions import WHERE, PartitionRow
+from kcli.rows.remote_metadata import RlmmEventRow
+from kcli.rows.retention import RetentionPartitionRow, RetentionRow
+from kcli.rows.scan import ScanSegmentRow
+from kcli.rows.transactions import ProducerRow, TransactionRow
 
 BATCHES = "batches"
 RECORDS = "records"
@@ -76,31 +76,27 @@ class FindingRow(NamedTuple):
     found: Annotated[str | None, "what is there"]
 
 
-FINDING = row_type("finding", FindingRow)
-
-VIEWS: dict[str, RowType] = {
-    BATCHES: DUMP_BATCH,
-    RECORDS: DUMP_RECORD,
-    SEGMENTS: SCAN_SEGMENT,
-    EPOCHS: EPOCH,
-    RLMM: RLMM_EVENT,
-    OFFSETS: LISTED_PARTITION,
-    REMEMBERED: PRODUCER,
-    GROUP_LIST: GROUP_ROW,
-    GROUP_OFFSETS: GROUP_OFFSET,
-    **dict(
-        zip(
-            METADATA_VIEWS,
-            (METADATA_TOPIC, METADATA_PARTITION, METADATA_BROKER, METADATA_CONFIG),
-            strict=True,
-        )
-    ),
-    TRANSACTIONS: TRANSACTION,
-    RETAINED: LOG_RETENTION,
-    RETAINED_LOGS: RETENTION_PARTITION,
-    CLEANINGS: COMPACT_PARTITION,
-    FINDINGS: FINDING,
+_ROWS: dict[str, type] = {
+    BATCHES: DumpBatchRow,
+    RECORDS: DumpRecordRow,
+    SEGMENTS: ScanSegmentRow,
+    EPOCHS: EpochRow,
+    RLMM: RlmmEventRow,
+    OFFSETS: PartitionRow,
+    REMEMBERED: ProducerRow,
+    GROUP_LIST: GroupRow,
+    GROUP_OFFSETS: GroupOffsetRow,
+    "metadata_topics": MetadataTopicRow,
+    "metadata_partitions": MetadataPartitionRow,
+    "metadata_brokers": MetadataBrokerRow,
+    "metadata_configs": MetadataConfigRow,
+    TRANSACTIONS: TransactionRow,
+    RETAINED: RetentionRow,
+    RETAINED_LOGS: RetentionPartitionRow,
+    CLEANINGS: CompactPartitionRow,
+    FINDINGS: FindingRow,
 }
+VIEWS = {view: declared_type(row) for view, row in _ROWS.items()}
 """The row type of each view; rows of other types that its job gives are left out."""
 
 _HEAD_NAMES = frozenset(column.name for column in HEAD)

@@ -53,8 +53,8 @@ from kcli.output.arrow import batch
 from kcli.output.arrow import schema as arrow_schema
 from kcli.output.text import distinct
 from kcli.rows import ArrowBlock, Failure, Item, type_name
-from kcli.rows.declare import RowType, values_of
-from kcli.rows.scan import SCAN_SEGMENT
+from kcli.rows.declare import RowType, names_of, values_of
+from kcli.rows.scan import ScanSegmentRow
 from kcli.views import definitions
 from kcli.views.options import ViewQuery
 
@@ -67,7 +67,7 @@ Records are read one by one where one of these is selected.
 """
 OF_ARGUMENTS = frozenset({"wrong-kind", "nothing-to-read"})
 """Errors of arguments that are of no use to a view: one that another view reads is no error of a query."""
-SCAN = ScanLog(ScanOptions(rows=frozenset({SCAN_SEGMENT.name})))
+SCAN = ScanLog(ScanOptions(rows=names_of(ScanSegmentRow)))
 
 
 class ViewCommand(NamedTuple):

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kcli.dump import pauses
-from kcli.rows.dump import DUMP_BATCH
+from kcli.rows.declare import declared_type
+from kcli.rows.dump import DumpBatchRow
 from kcli.rows.partitions import FROM_FILE
 from tests.builders import put_record, put_records
 from tests.commands.answers import codes
@@ -126,7 +127,7 @@ def test_keys_of_a_batch_are_those_of_the_contract(dump, log_dir):
 
     assert list(rows["dump_batch"][1]) == [
         *(column.name for column in FROM_FILE),
-        *DUMP_BATCH.names[len(FROM_FILE) :],
+        *declared_type(DumpBatchRow).names[len(FROM_FILE) :],
     ]
     batch = rows["dump_batch"][1]
     assert (batch["topic"], batch["partition"], batch["cluster_id"]) == (

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from kcli.rows.epochs import END_OFFSET
+from kcli.rows.declare import declared_type
+from kcli.rows.epochs import EndOffsetRow
 from tests.commands.answers import ASK
 from tests.conftest import CLUSTER_ID
 from tests.processes import KCLI
@@ -47,7 +48,7 @@ class TestFormats:
             ],
         }
         assert list(document) == ["command", "version", "rows", "findings", "errors"]
-        assert list(document["rows"][0]) == list(END_OFFSET.names)
+        assert list(document["rows"][0]) == list(declared_type(EndOffsetRow).names)
 
     def test_ndjson_lines_have_a_type_and_end_with_findings_and_errors(self, kcli, orders):
         (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
@@ -67,7 +68,7 @@ class TestFormats:
         result = kcli(*ASK, orders / "orders-0")
 
         assert result.stdout.splitlines() == [
-            "\t".join(END_OFFSET.names),
+            "\t".join(declared_type(EndOffsetRow).names),
             f"{orders}/orders-0\t1\t{CLUSTER_ID}\torders\t0\t2\t2\t25\t40\trecovered\tbetween{NO_FENCE}",
         ]
 
@@ -78,14 +79,14 @@ class TestFormats:
         (strange / "leader-epoch-checkpoint").write_text("0\n0\n")
         header, row = csv.reader(io.StringIO(kcli(*ASK, strange, "-o", "csv").stdout))
 
-        assert header == list(END_OFFSET.names)
+        assert header == list(declared_type(EndOffsetRow).names)
         assert row[:5] == [str(strange), "1", CLUSTER_ID, "", ""]
 
     def test_wide_has_every_value_whole_whatever_the_width(self, kcli, orders):
         result = kcli(*ASK, orders / "orders-0", "-o", "wide", env={"COLUMNS": "20"})
         header, row = result.stdout.splitlines()
 
-        assert header.split() == list(END_OFFSET.names)
+        assert header.split() == list(declared_type(EndOffsetRow).names)
         assert row.split() == [
             str(orders / "orders-0"),
             "1",

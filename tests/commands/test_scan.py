@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 
 from kcli.output.schema import document_schema
-from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
+from kcli.rows.declare import declared_type
+from kcli.rows.scan import ScanPartitionRow, ScanSegmentRow
 from kcli.words import parse_rate
 from tests.partitions import put_range
 
@@ -53,10 +54,10 @@ def test_a_transaction_that_goes_on_in_the_next_segment_is_not_called_open(kcli,
 @pytest.mark.parametrize(
     ("words", "columns"),
     [
-        ((), SCAN_SEGMENT.names),
-        (("--summary",), SCAN_PARTITION.names),
-        (("--only", "scan_partition"), SCAN_PARTITION.names),
-        (("--only", "scan_segment"), SCAN_SEGMENT.names),
+        ((), declared_type(ScanSegmentRow).names),
+        (("--summary",), declared_type(ScanPartitionRow).names),
+        (("--only", "scan_partition"), declared_type(ScanPartitionRow).names),
+        (("--only", "scan_segment"), declared_type(ScanSegmentRow).names),
     ],
 )
 def test_csv_has_one_kind_of_rows(kcli, data, words, columns):

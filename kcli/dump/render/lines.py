@@ -187,7 +187,7 @@ def control_text(record: control.ControlRecord) -> str:
 
 
 def producer_line(values: tuple[int | None, ...]) -> str:
-    """Return the line of a producer, given the values of a DUMP_PRODUCER row after its file."""
+    """Return the line of a producer, given the values of a DumpProducerRow after its file."""
     producer, epoch, coordinator, transaction, last_timestamp, first, last, offset, delta, timestamp = values
     line = (
         f"producerId: {producer} producerEpoch: {epoch} coordinatorEpoch: {coordinator}"

@@ -41,8 +41,8 @@ from kcli.output.arrow import ArrowSchema
 from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock
 from kcli.rows.arrow_arrays import binary_parts, booleans, column, integers, repeated, words
-from kcli.rows.declare import values_of
-from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow, RecordHeader
+from kcli.rows.declare import declared_type, values_of
+from kcli.rows.dump import DumpBatchRow, DumpRecordRow, RecordHeader
 from kcli.rows.partitions import FROM_FILE, FromFile
 
 NOTHING_DECODED = (None,) * 5
@@ -142,8 +142,8 @@ def _record_rows(
 
 def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
     """Return a block as Arrow: its records with the decoded columns null, or its batches."""
-    row_type = DUMP_BATCH if block.records is None else DUMP_RECORD
-    schema = _schema(row_type.name)
+    row_type = declared_type(DumpBatchRow if block.records is None else DumpRecordRow)
+    schema = _schema(row_type)
     made = (
         batch_columns(block, COLUMNS_OF_BATCHES)
         if block.records is None
@@ -157,9 +157,7 @@ def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
     return ArrowBlock(row_type.name, pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
-@cache
-def _schema(name: str) -> ArrowSchema:
-    return arrow_schema({DUMP_BATCH.name: DUMP_BATCH, DUMP_RECORD.name: DUMP_RECORD}[name])
+_schema = cache(arrow_schema)
 
 
 def _record_arrays(block: Block, records: RecordColumns, schema: ArrowSchema) -> dict[str, Array]:
@@ -198,14 +196,14 @@ def _control_types(block: Block, records: RecordColumns) -> Array:
     return column(types, pa.string())
 
 
-# The columns of DUMP_BATCH
+# The columns of DumpBatchRow
 
 CODEC_NAMES = [COMPRESSION_NAMES.get(codec, str(codec)) for codec in range(COMPRESSION_CODEC_MASK + 1)]
 ALL_TIMESTAMP_TYPES = (*TIMESTAMP_TYPES, "NoTimestampType")
 
 
 def batch_columns(block: Block, names: Iterable[str]) -> dict[str, Array]:
-    """Return columns of DUMP_BATCH by name, in the order of the names; those of its source apart."""
+    """Return columns of DumpBatchRow by name, in the order of the names; those of its source apart."""
     return {name: _MADE[name](block) if name in _MADE else integers(block.fields[name]) for name in names}
 
 

@@ -142,7 +142,7 @@ BATCH_LINE_FIELDS = {
     " isControl: ": "is_control",
     " deleteHorizonMs: ": "delete_horizon_ms",
 }
-"""What comes before each column of DUMP_BATCH in the line of a batch of magic 2; LINE_FIELDS follow."""
+"""What comes before each column of DumpBatchRow in the line of a batch of magic 2; LINE_FIELDS follow."""
 LEGACY_LINE_FIELDS = {"offset: ": "last_offset"}
 LINE_FIELDS = {
     " position: ": "position",

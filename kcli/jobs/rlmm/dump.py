@@ -63,7 +63,7 @@ STATE_NUMBERS = {
 
 
 def row_types(
-    targets: Iterable[Target], types_of_kind: Mapping[str, set[str]] = ROW_TYPES_OF_KIND
+    targets: Iterable[Target], types_of_kind: Mapping[str, frozenset[str]] = ROW_TYPES_OF_KIND
 ) -> frozenset[str]:
     """Return the names of the row types that these targets can give."""
     return frozenset(name for target in targets for name in types_of_kind.get(target.kind, ()))

@@ -28,15 +28,9 @@ from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure, Item
+from kcli.rows.declare import declared_type, names_of
 from kcli.rows.partitions import FromFile, Where
-from kcli.rows.scan import (
-    SCAN_PARTITION,
-    SCAN_SEGMENT,
-    CodecUse,
-    ScanPartitionRow,
-    ScanSegmentRow,
-    ScanSummary,
-)
+from kcli.rows.scan import CodecUse, ScanPartitionRow, ScanSegmentRow, ScanSummary
 
 OF_A_START = frozenset(
     {
@@ -71,7 +65,7 @@ class ScanOptions:
     max_batch_bytes: int = LARGEST_BATCH
     rate: int = 0
     cold: bool = False
-    rows: frozenset[str] = frozenset({SCAN_SEGMENT.name, SCAN_PARTITION.name})
+    rows: frozenset[str] = names_of(ScanSegmentRow, ScanPartitionRow)
 
 
 class ScannedUnit(NamedTuple):
@@ -157,7 +151,7 @@ class DirectoryScan:
         if source is not None and log is not None:
             self.total = _with_segment(self.total, log)
             is_one = is_segment(target) and not is_swap(target)  # what it replaces may be named, too
-            if SCAN_SEGMENT.name in self._types:
+            if declared_type(ScanSegmentRow).name in self._types:
                 summary = _summary(_with_segment(Total(), log))
                 row = ScanSegmentRow(source.where, source.file, log.size, summary, stop=log.stop.reason)
                 outcome.rows.append(row)
@@ -170,7 +164,7 @@ class DirectoryScan:
         """Return the row of the partition."""
         outcome, total = Outcome(number=number), self.total
         assert total is not None
-        if SCAN_PARTITION.name in self._types and self.where is not None:
+        if declared_type(ScanPartitionRow).name in self._types and self.where is not None:
             numbers = total.segments, total.complete, total.size
             outcome.rows.append(ScanPartitionRow(self.where, *numbers, _summary(total)))
         return outcome

@@ -54,10 +54,10 @@ from kcli.rows.startup import (
     OFFLINE,
     WAITS,
     BrokerOutcome,
-    ReleaseRow,
     StartedLogDir,
     StartedWhere,
     StartupBrokerRow,
+    StartupReleaseRow,
     StartupRow,
 )
 
@@ -108,13 +108,13 @@ def process_start(plan: StartPlan, logs: Sequence[LogStart]) -> ProcessStart:
 
 def release_rows(
     plans_of: Callable[[Version], Sequence[StartPlan]], logs: Sequence[LogStart]
-) -> Iterator[ReleaseRow]:
+) -> Iterator[StartupReleaseRow]:
     """Yield what each release from 3.3 on makes of a start, by `plans_of` the release; logs load alike."""
     for version in RELEASES:
         for plan in plans_of(version) if version >= BOOTSTRAP_READ else ():
             start = process_start(plan, of_plan(plan, logs))
             reason = start.cause.message if start.cause else None
-            yield ReleaseRow(**start.columns(start.cause), reason=reason)
+            yield StartupReleaseRow(**start.columns(start.cause), reason=reason)
 
 
 def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:

@@ -22,10 +22,10 @@ from kcli.rows.startup import (
     LOADS,
     OFFLINE,
     WAITS,
-    ReleaseRow,
     ReplicaOutcome,
     StartedLogDir,
     StartupBrokerRow,
+    StartupReleaseRow,
     StartupRow,
 )
 from kcli.words import duration
@@ -269,7 +269,7 @@ def _total(rows: Sequence[StartupRow]) -> str:
     return f"{counted(len(rows), 'partition')}: {become}; lost: {losses or none}."
 
 
-def _of_releases(rows: Sequence[ReleaseRow]) -> Iterator[str]:
+def _of_releases(rows: Sequence[StartupReleaseRow]) -> Iterator[str]:
     """Yield for each broker the releases that start it."""
     for number_of_broker in dict.fromkeys(row.broker_id for row in rows):
         mine = [
@@ -282,7 +282,7 @@ def _of_releases(rows: Sequence[ReleaseRow]) -> Iterator[str]:
         yield f"{broker} would start with {named}{f'; with {joined(others)} as WHY says' if others else ''}."
 
 
-def _why(row: ReleaseRow) -> str:
+def _why(row: StartupReleaseRow) -> str:
     """Return why a release does not start as usual; of a log dir that goes offline which file it is."""
     if row.outcome != DEGRADED or row.reason is None:
         return ": ".join(filter(None, (row.error, row.reason)))

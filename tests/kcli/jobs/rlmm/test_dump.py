@@ -12,7 +12,7 @@ from kcli.jobs.rlmm.dump import kafka_lines, kip405_lines, record_of, with_recor
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from kcli.rows import type_name
-from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT, RlmmEventRow
+from kcli.rows.remote_metadata import RlmmEventRow
 from tests.builders import put_batch
 from tests.kcli.jobs.rlmm.dumps import (
     DATA,
@@ -230,10 +230,10 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
 
     kinds = [type_name(row) for row in result.rows]
     assert (
-        kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index)
-        or kinds.count(RLMM_SNAPSHOT.name) == 1
+        kinds == sorted(kinds, key=["rlmm_event", "rlmm_snapshot", "rlmm_committed_offset"].index)
+        or kinds.count("rlmm_snapshot") == 1
     )
-    assert kinds[-1] == RLMM_COMMITTED.name
+    assert kinds[-1] == "rlmm_committed_offset"
     assert result.events[-1] == {
         "dir": str(log_dir),
         "file": "_rlmm_committed_offsets",

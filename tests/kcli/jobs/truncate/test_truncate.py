@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 from kcli.jobs.truncate import truncate
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.findings.catalogue import CATALOGUE
-from kcli.rows.declare import row_schema
-from kcli.rows.truncation import TRUNCATION
+from kcli.rows.declare import declared_type, row_schema
+from kcli.rows.truncation import TruncationRow
 from tests.partitions import (
     codes,
     epoch_lines,
@@ -49,7 +49,7 @@ def row(path, **request):
     outcome = run(path, **request)
     assert {finding.code for finding in outcome.findings} <= set(CATALOGUE)
     (found,) = rows(outcome)
-    Draft202012Validator(row_schema(TRUNCATION)).validate(found)
+    Draft202012Validator(row_schema(declared_type(TruncationRow))).validate(found)
     return found
 
 
