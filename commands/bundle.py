@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from kcli.cli.option import option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given
 from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.cli.targets import refuse_log_dirs
 
@@ -15,9 +15,7 @@ def bundle(
     rate: str | None = option(
         "--rate BYTES", "Read at most 50M a second, and drop what was read from the page cache."
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
+    given: Given,
 ) -> None:
     """Write log dirs to the archive --out FILE.tar.gz without keys, values, headers and secrets.
 
@@ -37,6 +35,7 @@ def bundle(
     from kcli.rows import Failure, Item
     from kcli.words import parse_rate
 
+    inputs, output, engine = given
     if not out:
         raise UsageError("expected --out FILE.tar.gz, which is written")
     if not out.endswith((".tar.gz", ".tgz")):

@@ -3,14 +3,15 @@
 import time
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, EngineOptions, Inputs, Output, ReadingOptions
+from kcli.cli.options import BROKER, Given, ReadingOptions
 from kcli.cli.parsers import parse_release
 from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 
 if TYPE_CHECKING:
-    from kcli.engine.contract import Reduce, Unit
+    from kcli.engine.contract import Reduce
     from kcli.jobs.check.incremental import IncrementalState
     from kcli.jobs.scan.scan import ScanOptions
     from kcli.kafka.kraft.meta_properties import Version
@@ -31,9 +32,7 @@ def check(
         "--kafka-version X.Y", "The release that would start and load, from 3.0 on; without it 4.4.", BROKER
     ),
     reading: ReadingOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
+    given: Given,
 ) -> None:
     """Read everything that a broker relies on, and say for each partition whether it is whole.
 
@@ -41,6 +40,7 @@ def check(
 
     Example: kcli check --jobs 4 /var/lib/kafka/data
     """
+    from kcli.cli.run import run
     from kcli.jobs.scan.scan import ScanOptions
 
     if since is not None and quick:
@@ -54,41 +54,28 @@ def check(
         rows=frozenset(),
     )
     try:
-        run_check(
-            "check",
-            options,
-            inputs,
-            output,
-            engine,
-            records=records,
-            quick=quick,
-            state=state,
-            version=version,
-        )
+        run(made("check", given, options, records=records, quick=quick, state=state, version=version))
     finally:
         if state is not None and since is not None:
             replace_file("--since", since, state.dumps())
 
 
-def run_check(
+def made(
     name: str,
+    given: Given,
     options: "ScanOptions",
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
     *,
     records: bool = False,
     quick: bool = False,
     state: "IncrementalState | None" = None,
     codes: tuple[str, ...] = (),
     version: "Version | None" = None,
-) -> None:
-    """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone.
+) -> Command:
+    """Return a command that checks partitions, and log dirs; with `codes`, findings of such codes alone.
 
     `version`: the release that would start; without it the newest that the log dirs can be of.
     """
     from kcli.cli.inputs import broker_of, server_properties
-    from kcli.cli.run import Command, run
     from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
@@ -100,7 +87,7 @@ def run_check(
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.logdir.find import each_once
 
-    scan = ScanLog(options)
+    scan, inputs = ScanLog(options), given.inputs
     config, own = broker_of(inputs)
     selection = inputs.selection()
     metadata: list[KnownMetadata] = []
@@ -124,20 +111,16 @@ def run_check(
         log_dirs = BrokerLogDirs(file_set, plans, metadata)
         return reducer(file_set, log_dirs, state, known_settings(metadata), query, codes=codes)
 
-    def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        return group_directories(units if state is None else state.mark_unchanged(units))
-
-    command = Command(
-        name=name,
-        job=CheckLog(scan),
+    return Command(
+        name,
+        given._replace(inputs=inputs.with_paths(own)),
         job_of=job_of,
         accepts=CHECK_ACCEPTS,
         expand=expanded,
-        split=split,
+        split=lambda units: group_directories(units if state is None else state.mark_unchanged(units)),
         reduce=reduce_of,
         rows_from_reduce=True,
     )
-    run(command, inputs.with_paths(own), output, engine)
 
 
 def _state(path: str, *, records: bool) -> "IncrementalState":

@@ -1,6 +1,7 @@
 """`kcli checkpoint`: what the checkpoint files of a log dir say about its partitions."""
 
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.command import Command
+from kcli.cli.options import Given
 from kcli.cli.typer_command import Group
 
 app = Group(no_args_is_help=True, help="The checkpoint files of a log dir, joined by partition.")
@@ -12,12 +13,11 @@ def checkpoint() -> None:
 
 
 @app.command("show")
-def show(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
+def show(*, given: Given) -> Command:
     """Print the offsets of all checkpoint files for each partition, and what contradicts the log.
 
     Example: kcli checkpoint show /var/lib/kafka/data
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs import checkpoint as jobs
 
-    run(Command(name="checkpoint show", job=jobs.show), inputs, output, engine)
+    return Command("checkpoint show", given, jobs.show)

@@ -5,8 +5,9 @@ from functools import partial
 
 from commands.retention import CONFIG, LOOK_TIME, settings_in, settings_of_server
 from commands.startup import METADATA_PATH
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER, Given
 from kcli.cli.parsers import parse_release, parse_time
 
 
@@ -19,10 +20,8 @@ def compact(
     kafka_version: str | None = option(
         "--kafka-version X.Y", "The release of the broker, from 3.0 on; without it 4.4.", BROKER
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print what one cleaning would keep and free of each compacted log; nothing is changed.
 
     Settings as in kcli retention; --server-config has the memory that the cleaner may use for keys.
@@ -30,7 +29,6 @@ def compact(
     Example: kcli compact /var/lib/kafka/data --topic __consumer_offsets
     """
     from kcli.cli.inputs import log_dir_of_metadata
-    from kcli.cli.run import Command, run
     from kcli.jobs import compact as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.retention import RetentionQuery
@@ -38,11 +36,11 @@ def compact(
     from kcli.kafka.kraft.meta_properties import NEWEST
 
     now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
-    query = RetentionQuery(now_ms, settings_of_server(inputs), settings_in(config or ()))
+    query = RetentionQuery(now_ms, settings_of_server(given.inputs), settings_in(config or ()))
     release = NEWEST if kafka_version is None else parse_release(kafka_version)
     job = partial(jobs.compact, query=query, release=release, records=records)
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
     )
     message = "nothing here is compacted: no cleanup.policy has compact; --if cleanup.policy=compact tries it"
-    run(Command(name="compact", job=job, expand=expand, without_rows=message), inputs, output, engine)
+    return Command("compact", given, job, expand=expand, without_rows=message)

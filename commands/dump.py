@@ -4,16 +4,17 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given, Output
 from kcli.cli.status import UsageError
+from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
 from kcli.words import INT32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcli.cli.run import Command
     from kcli.dump.job import Dump
     from kcli.dump.options import DumpOptions
     from kcli.rows import Item
@@ -27,10 +28,8 @@ def dump(
     selection: SelectionOptions,
     tool: ToolOptions,
     checks: CheckOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print what files hold: batches or records of logs, entries of all others.
 
     The others are indexes, snapshots, checkpoints and properties. With -o text, logs, indexes and snapshots
@@ -38,18 +37,17 @@ def dump(
 
     Example: kcli dump --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
+    inputs, output, _ = given
     if contents.layout and output.format is None and output.out is None:
         output = output._replace(format=TEXT_WORD)
     _refuse_contradictions(contents, selection, tool, checks, output)
-    from kcli.cli.run import run
     from kcli.dump.job import Dump
 
     options = _job_options(contents, selection, tool, checks, output)
     some = bool(inputs.topic or inputs.topic_regex or inputs.partition)
-    command = _command(Dump(options, only_partitions=some), options, output, engine)
-    # --limit counts lines of text: some rows print none
-    output = output._replace(limit=None if options.text else output.limit)
-    run(command, inputs.with_paths(tool.paths())._replace(include_leftovers=True), output, engine)
+    inputs = inputs.with_paths(tool.paths())._replace(include_leftovers=True)
+    given = given._replace(inputs=inputs, output=output)
+    return _command(Dump(options, only_partitions=some), options, given)
 
 
 def _refuse_contradictions(
@@ -112,9 +110,8 @@ def _job_options(
     )
 
 
-def _command(job: "Dump", options: "DumpOptions", output: Output, engine: EngineOptions) -> "Command":
-    """Return what `run` runs; UsageError if --only names rows that a log does not give here."""
-    from kcli.cli.run import Answer, Command
+def _command(job: "Dump", options: "DumpOptions", given: Given) -> Command:
+    """Return what is run; UsageError if --only names rows that a log does not give here."""
     from kcli.dump.bytes_as import types_as_shown
     from kcli.dump.job import DUMP_ACCEPTS
     from kcli.dump.render.lines import dump_log_lines
@@ -128,16 +125,21 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
     from kcli.rows import row_types
     from kcli.rows.dump import DumpBatchRow, DumpLayoutRow, DumpRecordRow
 
+    _, output, engine = given
     if output.only in names_of(DumpBatchRow, DumpRecordRow, DumpLayoutRow) - {job.row_type_of_a_log}:
         raise UsageError(
             f"--only {output.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
             "decide)"
         )
-    shown_range = SHOWN_RANGE if options.records else BATCHES_RANGE
+    part = SHOWN_RANGE if options.records else BATCHES_RANGE
+    part = WRITTEN_RANGE if engine.uses_spark and output.out is not None else part
     splits = job.comes_in_pieces and (engine.jobs > 1 or engine.uses_spark)
+    # --limit counts lines of text: some rows print none
+    shown = output._replace(limit=None if options.text else output.limit)
     return Command(
-        name="dump",
-        job=job,
+        "dump",
+        given._replace(output=shown),
+        job,
         accepts=DUMP_ACCEPTS,
         expand=job.expand,
         answer=Answer(
@@ -148,9 +150,7 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
             stop_at_limit=True,
         ),
         possible_types=job.row_types,
-        split=(lambda units, by_workers: split_logs(units, WRITTEN_RANGE if by_workers else shown_range))
-        if splits
-        else None,
+        split=partial(split_logs, size=part) if splits else None,
         reduce=(lambda _: drop_after_end) if splits else None,
         unbounded_output=not options.selects and options.limit is None,
     )

@@ -3,11 +3,13 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.option import REQUIRED, argument, option
-from kcli.cli.options import BROKER_STATE, RUNNING, EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER_STATE, RUNNING, Given
 from kcli.cli.parsers import parse_epochs, parse_offset, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.output.answer import Answer
 from kcli.words import INT32, INT64, integer
 
 if TYPE_CHECKING:
@@ -48,15 +50,14 @@ METADATA_OPTION = option(
 
 
 @app.command("show")
-def show(
-    *, source: str = FROM, broker: str = BROKER_STATE, inputs: Inputs, output: Output, engine: EngineOptions
-) -> None:
+def show(*, source: str = FROM, broker: str = BROKER_STATE, given: Given) -> Command:
     """Print the leader epochs of each partition with their start and end offsets.
 
     --from batches -o text prints the leader-epoch-checkpoint that the batches of one partition give.
 
     Example: kcli epoch show /var/lib/kafka/data/orders-0
     """
+    output = given.output
     if output.format == TEXT_WORD:
         if source != "batches":
             raise UsageError("-o text prints the file that the batches give; use --from batches")
@@ -64,24 +65,23 @@ def show(
             raise UsageError(
                 "-o text prints the whole file: leave out --only, --columns, --sort, --where, --limit"
             )
-    from kcli.cli.run import Answer, Command, run
     from kcli.engine.contract import Unit
     from kcli.jobs.epoch import epoch_cache as jobs
 
-    def of_one_partition(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - Command.split
+    def of_one_partition(units: list[Unit]) -> list[Unit]:
         if output.format == TEXT_WORD and len(units) > 1:
             raise UsageError(f"-o text prints the file of one partition; {len(units)} are here")
         return units
 
     job = partial(jobs.show, **_cache(source, broker))
-    command = Command(
-        name="epoch show",
-        job=job,
+    return Command(
+        "epoch show",
+        given,
+        job,
         accepts=jobs.EPOCH_CACHE_KINDS,
         split=of_one_partition,
         answer=Answer(text=jobs.checkpoint_lines),
     )
-    run(command, inputs, output, engine)
 
 
 @app.command("end-offset")
@@ -99,15 +99,12 @@ def end_offset(
     metadata: str | None = METADATA_OPTION,
     source: str = FROM,
     broker: str = BROKER_STATE,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print where leader epochs end: what a broker answers to OffsetForLeaderEpoch, and by which rule.
 
     Example: kcli epoch end-offset --epoch all /var/lib/kafka/data/orders-0
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs.epoch import epoch_cache as jobs
 
     job = partial(
@@ -117,7 +114,7 @@ def end_offset(
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
-    run(Command(name="epoch end-offset", job=job, accepts=jobs.EPOCH_CACHE_KINDS), inputs, output, engine)
+    return Command("epoch end-offset", given, job, accepts=jobs.EPOCH_CACHE_KINDS)
 
 
 @app.command("at")
@@ -126,19 +123,16 @@ def at(
     *,
     source: str = FROM,
     broker: str = BROKER_STATE,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print the leader epoch that an offset was written in.
 
     Example: kcli epoch at 1200 /var/lib/kafka/data/orders-0
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs.epoch import epoch_cache as jobs
 
     job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
-    run(Command(name="epoch at", job=job, accepts=jobs.EPOCH_CACHE_KINDS), inputs, output, engine)
+    return Command("epoch at", given, job, accepts=jobs.EPOCH_CACHE_KINDS)
 
 
 @app.command("validate")
@@ -156,15 +150,12 @@ def validate(
     metadata: str | None = METADATA_OPTION,
     source: str = FROM,
     broker: str = BROKER_STATE,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Say whether a consumer keeps its position when this replica leads, or where it goes back to.
 
     Example: kcli epoch validate --position 1200:4 /var/lib/kafka/data/orders-0
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs.epoch import epoch_cache as jobs
 
     job = partial(
@@ -174,48 +165,36 @@ def validate(
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
-    run(
-        Command(name="epoch validate", job=job, accepts=jobs.EPOCH_CACHE_KINDS),
-        inputs,
-        output,
-        engine,
-    )
+    return Command("epoch validate", given, job, accepts=jobs.EPOCH_CACHE_KINDS)
 
 
 @app.command("diff")
-def diff(*, broker: str = BROKER_STATE, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
+def diff(*, broker: str = BROKER_STATE, given: Given) -> Command:
     """Show where the leader epochs of replicas part: the first log dir or partition with each other one.
 
     Example: kcli epoch diff broker1/data broker2/data broker3/data
     """
     from kcli.cli.inputs import comparing
-    from kcli.cli.run import Command, run
     from kcli.jobs.epoch import epoch_cache as jobs
     from kcli.jobs.replica_pairs import pairs
 
     expand, split = comparing(pairs)
-    command = Command(
-        name="epoch diff",
-        job=partial(jobs.diff, running=broker == RUNNING),
-        expand=expand,
-        split=split,
-        compares=True,
-    )
-    run(command, inputs, output, engine)
+    job = partial(jobs.diff, running=broker == RUNNING)
+    return Command("epoch diff", given, job, expand=expand, split=split, compares=True)
 
 
 @app.command("check")
-def check(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
+def check(*, given: Given) -> Command:
     """Hold each leader-epoch-checkpoint against the batches: what `kcli check` finds about leader epochs.
 
     A log that a start does not load is a finding as well.
 
     Example: kcli epoch check /var/lib/kafka/data
     """
-    from commands.check import run_check
+    from commands.check import made
     from kcli.jobs.scan.scan import ScanOptions
 
-    run_check("epoch check", ScanOptions(rows=frozenset()), inputs, output, engine, codes=EPOCH_CODES)
+    return made("epoch check", given, ScanOptions(rows=frozenset()), codes=EPOCH_CODES)
 
 
 def _cache(source: str, broker: str) -> dict[str, str | bool]:

@@ -2,10 +2,12 @@
 
 from functools import partial
 
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
+from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
 from kcli.words import INT32
 
@@ -31,10 +33,8 @@ def failover(
     unclean_leader_election: bool = option(
         "--unclean-leader-election", "server.properties enables it, for topics without their own.", SETTINGS
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Show which partitions get which leader, ISR and epoch when brokers go away, by KRaft metadata.
 
     PATH is a metadata log (__cluster_metadata-0), the log dir around it, or a .checkpoint of it. Of the logs
@@ -46,7 +46,6 @@ def failover(
         raise UsageError("use --broker N or --controller: who goes away? --all shows what is")
     if controller and zk:
         raise UsageError("--controller is about a quorum of KRaft; leave out --zk")
-    from kcli.cli.run import Answer, Command, run
     from kcli.jobs import failover as jobs
     from kcli.kafka.kraft.failover import Defaults
     from kcli.rows.replicas import FailoverControllerRow, FailoverRow
@@ -58,17 +57,15 @@ def failover(
         zookeeper=zk,
         everything=everything,
         defaults=Defaults(min_insync_replicas, unclean_leader_election),
-        selection=inputs.selection(),
+        selection=given.inputs.selection(),
     )
-    of_metadata = inputs.without_selection()
     types = [FailoverRow] * bool(brokers or everything) + [FailoverControllerRow] * controller
-    command = Command(
-        name="failover",
-        job=partial(jobs.show, request=request),
+    return Command(
+        "failover",
+        given.without_selection(),
         job_of=lambda file_set: partial(jobs.show, request=jobs.with_older(request, file_set)),
         accepts=jobs.FAILOVER_KINDS,
         expand=jobs.expand,
         reduce=(lambda _: jobs.elected) if controller else None,
         answer=Answer(possible=names_of(*types)),
     )
-    run(command, of_metadata, output, engine)

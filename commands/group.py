@@ -5,11 +5,13 @@ from functools import partial
 from glob import has_magic
 from typing import Any, NamedTuple
 
+from kcli.cli.command import Command, RowTopics
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER, Given
 from kcli.cli.parsers import parse_moment, parse_release, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
 
 app = Group(
@@ -31,21 +33,19 @@ class GroupOptions(NamedTuple):
     )
 
 
-def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) -> None:
-    """Run a job of `kcli.jobs.group` with the query that the options make."""
+def _command(name: str, given: Given, job: Any, groups: GroupOptions, **more: Any) -> Command:
+    """Return the command of a job of `kcli.jobs.group` with the query that the options make."""
     from formats.names import CONSUMER_OFFSETS
-    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs import group as jobs
     from kcli.jobs.copies import absent_coordinators
     from kcli.rows.groups import GroupRow, GroupStorageRow
 
-    inputs, output, engine = given
     last_offset, last_time = parse_moment(groups.at)
     names = tuple(split_list(groups.group))
     query = jobs.GroupQuery(
         now_ms=time.time_ns() // 1_000_000 if last_time is None else last_time,
         groups=names,
-        selection=inputs.selection(),
+        selection=given.inputs.selection(),
         last_offset=last_offset,
         last_time_ms=last_time,
         **more,
@@ -55,17 +55,17 @@ def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) ->
     types = {jobs.list_groups: GroupRow, jobs.storage: GroupStorageRow}
     possible = names_of(types[job]) if job in types else None
     topics = jobs.OFFSET_TOPICS if job is jobs.offsets else (CONSUMER_OFFSETS,)
-    command = Command(
-        name=name,
-        job=partial(job, query=query),
+    return Command(
+        name,
+        given,
+        partial(job, query=query),
         answer=Answer(possible=possible),
         expand=partial(jobs.expand, topics=topics, of_one=query.resets),
-        split=lambda units, _: jobs.split(units, topics),
+        split=lambda units: jobs.split(units, topics),
         topics=RowTopics(jobs.topics),
         without_rows=message
         and (lambda file_set: message + absent_coordinators(names, CONSUMER_OFFSETS, file_set)),
     )
-    run(command, inputs, output, engine)
 
 
 @app.command("list")
@@ -76,10 +76,8 @@ def list_groups(
         "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
     ),
     by_bytes: bool = option("--storage", "What the records of each group take in the log, by type."),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print every group: its state, members, and how much it has committed.
 
     --topic, --partition: of the users; groups that committed for them. A record at which the load of a
@@ -92,7 +90,7 @@ def list_groups(
 
     version = NEWEST if kafka_version is None else parse_release(kafka_version)
     job = jobs.storage if by_bytes else jobs.list_groups
-    _run("group list", job, groups, inputs, output, engine, version=version)
+    return _command("group list", given, job, groups, version=version)
 
 
 @app.command("offsets")
@@ -105,10 +103,8 @@ def offsets(
         "Lines of -o csv for kafka-consumer-groups.sh --reset-offsets --from-file.",
         choices=(RESET_OFFSETS,),
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print what each group committed, its lag, and whether the log still has it.
 
     Lag and position need the log of the partition, too: name the log dirs of all brokers.
@@ -118,43 +114,32 @@ def offsets(
     if line_format is not None:
         from kcli.output.formats import CSV
 
-        if output.format != CSV.name or everything:
+        if given.output.format != CSV.name or everything:
             raise UsageError("--format reset-offsets needs -o csv, without --all")
         names = split_list(groups.group)
         is_one = len(names) == 1 and not has_magic(names[0])
         columns = ["topic", "partition", "committed_offset"]
-        output = output._replace(columns=columns if is_one else ["group_id", *columns], no_headers=True)
+        columns = columns if is_one else ["group_id", *columns]
+        given = given._replace(output=given.output._replace(columns=columns, no_headers=True))
     from kcli.jobs import group as jobs
 
     more = {"removed": everything, "resets": line_format is not None}
-    _run("group offsets", jobs.offsets, groups, inputs, output, engine, **more)
+    return _command("group offsets", given, jobs.offsets, groups, **more)
 
 
 @app.command("members")
-def members(
-    *,
-    groups: GroupOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+def members(*, groups: GroupOptions, given: Given) -> Command:
     """Print the members of each group: client, host, partitions, topics.
 
     Example: kcli group members --group billing /var/lib/kafka/data
     """
     from kcli.jobs import group as jobs
 
-    _run("group members", jobs.members, groups, inputs, output, engine)
+    return _command("group members", given, jobs.members, groups)
 
 
 @app.command("history")
-def history(
-    *,
-    groups: GroupOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+def history(*, groups: GroupOptions, given: Given) -> Command:
     """Print each commit and each tombstone of a group, in the order of the log.
 
     --topic, --partition: of the users. Cleaning removes older commits of a partition.
@@ -165,4 +150,4 @@ def history(
         raise UsageError("use --group NAME: of which group? kcli group list shows all")
     from kcli.jobs import group as jobs
 
-    _run("group history", jobs.history, groups, inputs, output, engine)
+    return _command("group history", given, jobs.history, groups)

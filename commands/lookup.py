@@ -5,8 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
+from kcli.cli.command import Command
 from kcli.cli.option import REQUIRED, argument, option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given
 from kcli.cli.parsers import parse_offset, parse_time
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -34,18 +35,15 @@ def offset(
         "Name the remote segment of an offset that is not on disk, by __remote_log_metadata here.",
     ),
     exit_code: bool = EXIT_CODE,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print the segment, position and batch that a fetch at this offset starts with.
 
     Example: kcli lookup offset 1200 /var/lib/kafka/data/orders-0
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs import lookup as jobs
 
-    def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
+    def split(units: "list[Unit]") -> "list[Unit]":
         from kcli.jobs.tiered_leader import metadata_targets
 
         metadata_logs = metadata_targets(remote_metadata or [])
@@ -53,13 +51,13 @@ def offset(
             raise UsageError(f"--remote-metadata {metadata_logs.failures[0]}")
         return [replace(unit, targets=(*unit.targets, *metadata_logs.targets)) for unit in units]
 
-    command = Command(
-        name="lookup offset",
-        job=partial(jobs.offset, offset=parse_offset(offset), by_events=bool(remote_metadata)),
+    return Command(
+        "lookup offset",
+        given,
+        partial(jobs.offset, offset=parse_offset(offset), by_events=bool(remote_metadata)),
         split=split if remote_metadata else None,
         is_difference=_is_missing if exit_code else None,
     )
-    run(command, inputs, output, engine)
 
 
 @app.command("timestamp")
@@ -76,24 +74,16 @@ def timestamp(
         min=1,
         max=INT32,
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print the first record at or after a time as ListOffsets finds it.
 
     TIME max: the first record with the largest timestamp.
 
     Example: kcli lookup timestamp 2026-01-31T12:00 /var/lib/kafka/data/orders-0
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs import lookup as jobs
 
     earliest = None if timestamp == MAX else parse_time(timestamp)
     job = partial(jobs.timestamp, timestamp=earliest, max_batch_bytes=max_batch_bytes)
-    run(
-        Command(name="lookup timestamp", job=job, is_difference=_is_missing if exit_code else None),
-        inputs,
-        output,
-        engine,
-    )
+    return Command("lookup timestamp", given, job, is_difference=_is_missing if exit_code else None)

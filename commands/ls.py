@@ -4,8 +4,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given
+from kcli.output.answer import Answer
 from kcli.rows.declare import declared_type
 
 if TYPE_CHECKING:
@@ -24,10 +26,8 @@ def ls(
         "One line each: what they take on disk, and what of it goes by itself.",
         choices=DISK_SUM_GROUPS,
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """List partitions with their sizes, offsets, newest epoch, topic id and leftovers.
 
     The log end is the broker's. After an unclean stop logs are recovered as a broker does, those with more
@@ -38,7 +38,6 @@ def ls(
     Example: kcli ls /var/lib/kafka/data
     """
     from kcli.cli.inputs import broker_of
-    from kcli.cli.run import Answer, Command, run
     from kcli.jobs import ls as jobs
     from kcli.jobs.check.contradictions import with_contradictions, with_damaged_states
     from kcli.jobs.cluster_metadata import with_undecodable
@@ -47,7 +46,7 @@ def ls(
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.rows.partitions import DiskSumRow, PartitionRow
 
-    inputs = inputs._replace(include_leftovers=True)
+    inputs = given.inputs._replace(include_leftovers=True)
     if by is not None:
         from kcli.jobs import disk_sums
         from kcli.logdir.buffers import shown
@@ -56,17 +55,13 @@ def ls(
             is_whole = by == "log-dir" and not inputs.selection().names
             return disk_sums.sums({shown(path): path for path in file_set.named_log_dirs} if is_whole else {})
 
-        run(
-            Command(
-                name="ls",
-                job=partial(disk_sums.disk_sums, by=by),
-                answer=Answer((declared_type(DiskSumRow),)),
-                reduce=sums,
-                rows_from_reduce=True,
-            ),
-            inputs,
-            output,
-            engine,
+        return Command(
+            "ls",
+            given._replace(inputs=inputs),
+            partial(disk_sums.disk_sums, by=by),
+            answer=Answer((declared_type(DiskSumRow),)),
+            reduce=sums,
+            rows_from_reduce=True,
         )
     config, own = broker_of(inputs)
     selection = inputs.selection()
@@ -87,13 +82,12 @@ def ls(
     def reduce(file_set: "FileSet") -> "Reduce":
         return broker_rows.broker_findings(plans if file_set.named_log_dirs else ())
 
-    command = Command(
-        name="ls",
-        job=jobs.ls,
+    return Command(
+        "ls",
+        given._replace(inputs=inputs.with_paths(own)),
         accepts=jobs.LS_KINDS,
         answer=Answer((declared_type(PartitionRow),)),
         job_of=job_of,
         expand=expand,
         reduce=reduce,
     )
-    run(command, inputs.with_paths(own), output, engine)

@@ -6,11 +6,13 @@ from functools import partial
 from glob import has_magic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcli.cli.command import Command, RowTopics
 from kcli.cli.option import option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given
 from kcli.cli.parsers import parse_moment
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.output.answer import Answer
 from kcli.words import INT32, INT64
 
 if TYPE_CHECKING:
@@ -26,6 +28,13 @@ OF_TOPICS = frozenset({"topics", "partitions", "configs"})
 SECRETS = option("--secrets", "Show the values of secret settings.")
 
 
+def _command(name: str, given: Given, job: Any, query: "MetadataQuery", **more: Any) -> Command:
+    from kcli.jobs import metadata as jobs
+
+    made = Command(name, given, partial(job, query=query), accepts=jobs.METADATA_FILES, expand=jobs.expand)
+    return made._replace(topics=RowTopics(partial(jobs.topics, query)), **more)
+
+
 class ImageOptions(NamedTuple):
     """Up to which record, and what of it is shown."""
 
@@ -36,12 +45,12 @@ class ImageOptions(NamedTuple):
     )
     secrets: bool = SECRETS
 
-    def query(self, inputs: Inputs, **more: Any) -> "MetadataQuery":
+    def query(self, given: Given, **more: Any) -> "MetadataQuery":
         """Return the query of a job."""
         from kcli.jobs.metadata import MetadataQuery
 
         more = {"until": _until(self.at), "secrets": self.secrets, **more}
-        return MetadataQuery(selection=inputs.selection(), **more)
+        return MetadataQuery(selection=given.inputs.selection(), **more)
 
 
 def _until(word: str | None) -> "Until":
@@ -53,13 +62,7 @@ def _until(word: str | None) -> "Until":
 
 
 @app.command("show")
-def show(
-    *,
-    image: ImageOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+def show(*, image: ImageOptions, given: Given) -> Command:
     """Print what the cluster knows: a summary, or all of the kinds that are named before PATH.
 
     Kinds: topics, partitions, brokers, controllers, configs, features, acls, quotas, scram, tokens,
@@ -67,24 +70,16 @@ def show(
 
     Example: kcli metadata show topics partitions /var/lib/kafka/data
     """
-    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs import metadata as jobs
     from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS
     from kcli.rows import row_types
 
-    kinds, rest = _kinds_and_inputs(inputs, IMAGE_KINDS)
-    query = image.query(inputs, kinds=kinds)
+    kinds, rest = _without_kinds(given, IMAGE_KINDS)
+    query = image.query(given, kinds=kinds)
     _refuse_without_topics(query, kinds)
     types = dict(zip(["", *IMAGE_KINDS], row_types("metadata show"), strict=True))
-    command = Command(
-        name="metadata show",
-        job=partial(jobs.show, query=query),
-        accepts=jobs.METADATA_FILES,
-        expand=jobs.expand,
-        topics=RowTopics(partial(jobs.topics, query)),
-        answer=Answer(possible=frozenset(types[kind].name for kind in kinds or ("",))),
-    )
-    run(command, rest, output, engine)
+    answer = Answer(possible=frozenset(types[kind].name for kind in kinds or ("",)))
+    return _command("metadata show", rest, jobs.show, query, answer=answer)
 
 
 @app.command("history")
@@ -95,10 +90,8 @@ def history(
     ),
     topic_id: str | None = option("--topic-id ID", "Changes of this topic, also where it was deleted."),
     image: ImageOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print what each record changed, in the order of the log.
 
     Words before PATH choose a TOPIC or TOPIC-PARTITION, and then the fencing of the brokers of its
@@ -107,22 +100,14 @@ def history(
 
     Example: kcli metadata history orders-3 /var/lib/kafka/data
     """
-    from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs import metadata as jobs
 
-    names, paths = _names_and_paths(inputs.paths or [])
-    query = image.query(inputs, names=names, node=node, topic_id=topic_id)
+    names, paths = _names_and_paths(given.inputs.paths or [])
+    query = image.query(given, names=names, node=node, topic_id=topic_id)
     subjects = [*names, *([] if node is None else [f"node {node}"]), *([topic_id] if topic_id else [])]
     message = f"no change here is of {' or '.join(subjects)}" if subjects else None
-    command = Command(
-        name="metadata history",
-        job=partial(jobs.history, query=query),
-        accepts=jobs.METADATA_FILES,
-        expand=jobs.expand,
-        topics=RowTopics(partial(jobs.topics, query)),
-        without_rows=message,
-    )
-    run(command, inputs._replace(paths=paths), output, engine)
+    given = given._replace(inputs=given.inputs._replace(paths=paths))
+    return _command("metadata history", given, jobs.history, query, without_rows=message)
 
 
 def _names_and_paths(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
@@ -148,10 +133,8 @@ def diff(
     since: str | None = option("--from OFFSET|TIME", "Compare one log at this moment with itself at --to."),
     to: str | None = option("--to OFFSET|TIME", "The later moment; without it the end."),
     secrets: bool = SECRETS,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print what differs between two images: of two nodes, of a snapshot and a log, before and after.
 
     Status 1 where they differ.
@@ -159,69 +142,47 @@ def diff(
     Example: kcli metadata diff controller1/data controller2/data
     """
     from kcli.cli.inputs import comparing
-    from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs import metadata as jobs
 
     if to is not None and since is None:
         raise UsageError("--to needs --from: from which moment on?")
     begin = None if since is None else _until(since)
-    query = ImageOptions(to, secrets).query(inputs, since=begin)
+    query = ImageOptions(to, secrets).query(given, since=begin)
     if begin is not None and any(
         INT64 > first > last for first, last in zip(begin, query.until, strict=True)
     ):
         raise UsageError(f"--from {since} is later than --to {to}")
-    command = Command(
-        name="metadata diff",
-        job=partial(jobs.diff, query=query),
-        accepts=jobs.METADATA_FILES,
-        expand=jobs.expand,
-        topics=RowTopics(partial(jobs.topics, query)),
-    )
-    if since is None:
-        expected = "two metadata logs or snapshots, or one and --from"
-        expand, split = comparing(jobs.pairs, jobs.expand_several, expected)
-        command = command._replace(expand=expand, split=split, compares=True)
-    run(command, inputs, output, engine)
+    command = _command("metadata diff", given, jobs.diff, query)
+    if since is not None:
+        return command
+    expected = "two metadata logs or snapshots, or one and --from"
+    expand, split = comparing(jobs.pairs, jobs.expand_several, expected)
+    return command._replace(expand=expand, split=split, compares=True)
 
 
 @app.command("export")
-def export(
-    *,
-    image: ImageOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+def export(*, image: ImageOptions, given: Given) -> Command:
     """Print the commands that make topics, settings, ACLs and quotas again on another cluster.
 
     Kinds before PATH: topics, configs, acls, quotas, scram. -o text prints a script; set BOOTSTRAP for it.
 
     Example: kcli metadata export -o text /var/lib/kafka/data > again.sh
     """
-    from kcli.cli.run import Answer, Command, RowTopics, run
-    from kcli.jobs import metadata as jobs
     from kcli.jobs import metadata_export
 
-    kinds, rest = _kinds_and_inputs(inputs, metadata_export.EXPORTED)
-    query = image.query(inputs, kinds=kinds)
+    kinds, rest = _without_kinds(given, metadata_export.EXPORTED)
+    query = image.query(given, kinds=kinds)
     _refuse_without_topics(query, kinds or metadata_export.EXPORTED)
-    command = Command(
-        name="metadata export",
-        job=partial(metadata_export.export, query=query),
-        accepts=jobs.METADATA_FILES,
-        expand=jobs.expand,
-        topics=RowTopics(partial(jobs.topics, query)),
-        answer=Answer(text=metadata_export.lines),
-    )
-    run(command, rest, output, engine)
+    answer = Answer(text=metadata_export.lines)
+    return _command("metadata export", rest, metadata_export.export, query, answer=answer)
 
 
-def _kinds_and_inputs(inputs: Inputs, kinds: Collection[str]) -> tuple[tuple[str, ...], Inputs]:
-    """Return the kinds among the words before the paths, and the inputs without them."""
-    words = inputs.paths or []
+def _without_kinds(given: Given, kinds: Collection[str]) -> tuple[tuple[str, ...], Given]:
+    """Return the kinds among the words before the paths, and the options without them."""
+    words = given.inputs.paths or []
     kinds_asked = tuple(dict.fromkeys(word for word in words if word in kinds))
     rest = [word for word in words if word not in kinds]
-    return kinds_asked, inputs._replace(paths=rest)
+    return kinds_asked, given._replace(inputs=given.inputs._replace(paths=rest))
 
 
 def _refuse_without_topics(query: "MetadataQuery", kinds: Collection[str]) -> None:

@@ -4,8 +4,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER, Given
 from kcli.cli.parsers import parse_time
 
 if TYPE_CHECKING:
@@ -18,17 +19,14 @@ def producers(
     at: str | None = option(
         "--at TIME", "The time of the start, before which producers expire; without: now.", BROKER
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print what a broker remembers of each producer: epoch, last batch, open transaction, expiry.
 
     As after a start: the newest producer snapshot, and the log behind it.
 
     Example: kcli producers /var/lib/kafka/data --topic orders
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs import producers as jobs
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.copies import noting_copies
@@ -38,4 +36,4 @@ def producers(
     def job_of(file_set: "FileSet") -> "Map":
         return partial(job, known=known_settings(metadata_of(file_set)))
 
-    run(Command(name="producers", job=job, job_of=job_of, expand=noting_copies), inputs, output, engine)
+    return Command("producers", given, job_of=job_of, expand=noting_copies)

@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from functools import partial
 
+from kcli.cli.command import Command
 from kcli.cli.option import argument, choose, option
-from kcli.cli.options import BROKER_STATE, RUNNING, EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER_STATE, RUNNING, Given, Output
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
 from kcli.words import INT32
 
@@ -22,10 +24,8 @@ def diff(
     ignore_compression: bool = option(
         "--ignore-compression", "Batches of the same records are equal, however they are compressed."
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Compare replicas batch by batch: the first log dir or partition with each of the others.
 
     A replica may be given by what `replica fingerprint` wrote: -o ndjson, or --out with .ndjson.
@@ -33,23 +33,22 @@ def diff(
     Example: kcli replica diff broker1/data broker2/data
     """
     from kcli.cli.inputs import comparing
-    from kcli.cli.run import Command, run
     from kcli.jobs.replica import replica_diff as jobs
     from kcli.jobs.replica_pairs import pairs
 
-    expand, split = comparing(pairs, lambda file_set: jobs.with_manifests(file_set, inputs.selection()))
-    command = Command(
-        name="replica diff",
-        job=partial(jobs.diff, ignore_compression=ignore_compression),
+    selection = given.inputs.selection()
+    expand, split = comparing(pairs, lambda file_set: jobs.with_manifests(file_set, selection))
+    if any(map(jobs.is_manifest, given.inputs.paths or ())):  # its partitions are known when it is open
+        given = given.without_selection()
+    return Command(
+        "replica diff",
+        given,
+        partial(jobs.diff, ignore_compression=ignore_compression),
         accepts=jobs.REPLICA_KINDS,
         expand=expand,
         split=split,
         compares=True,
     )
-    if any(map(jobs.is_manifest, inputs.paths or ())):  # its partitions are known when it is open
-        unselected = inputs.without_selection()
-        run(command, unselected, output, engine)
-    run(command, inputs, output, engine)
 
 
 @app.command("fingerprint")
@@ -58,23 +57,15 @@ def fingerprint(
     every: int = option(
         "--every N", "Offsets of a range: one hash for each.", default=DEFAULT_RANGE, min=1, max=INT32
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print a hash for each range of offsets of a replica, for `replica diff` on another host.
 
     Example: kcli replica fingerprint --out b1.ndjson /var/lib/kafka/data
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs.replica import replica_diff as jobs
 
-    run(
-        Command(name="replica fingerprint", job=partial(jobs.fingerprint, width=every)),
-        inputs,
-        output,
-        engine,
-    )
+    return Command("replica fingerprint", given, partial(jobs.fingerprint, width=every))
 
 
 @app.command("elect")
@@ -89,10 +80,8 @@ def elect(
         "--unclean-leader-election", "Unclean election is enabled, for topics without their own setting."
     ),
     broker: str = BROKER_STATE,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Show what each replica as the leader would cost: what the others truncate and lose.
 
     Only the replicas that are named count as live.
@@ -103,7 +92,6 @@ def elect(
         raise UsageError("use --isr or --metadata, not both")
     from kcli.cli.inputs import comparing
     from kcli.cli.metadata import metadata_path
-    from kcli.cli.run import Command, run
     from kcli.jobs.replica import elect as jobs
     from kcli.kafka.kraft.failover import Defaults
 
@@ -113,18 +101,8 @@ def elect(
         metadata=metadata_path(metadata),
         defaults=Defaults(may_be_unclean=unclean_leader_election),
     )
-    run(
-        Command(
-            name="replica elect",
-            job=partial(jobs.show, electorate=electorate, running=broker == RUNNING),
-            expand=expand,
-            split=split,
-            compares=True,
-        ),
-        inputs,
-        output,
-        engine,
-    )
+    job = partial(jobs.show, electorate=electorate, running=broker == RUNNING)
+    return Command("replica elect", given, job, expand=expand, split=split, compares=True)
 
 
 def _scenarios() -> Iterable[str]:
@@ -160,7 +138,7 @@ def simulate(
     """
     if list_them == (scenario is not None):
         raise UsageError("name a SCENARIO, or use --list")
-    from kcli.cli.run import Answer, new_summary, run_answer
+    from kcli.cli.run import new_summary, run_answer
     from kcli.jobs.replica import simulate as jobs
     from kcli.kafka.replication.follower import PROTOCOLS
     from kcli.logdir.buffers import FileError

@@ -3,18 +3,14 @@
 import time
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from commands.startup import METADATA_PATH
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER, Given, Inputs
 from kcli.cli.parsers import parse_time
 from kcli.cli.status import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kcli.engine.contract import Unit
+from kcli.output.answer import Answer
 
 LOOK_TIME = option("--at TIME", "The time of the look; without: now.", BROKER)
 CONFIG = option(
@@ -33,10 +29,8 @@ def retention(
         "--remote-metadata PATH",
         "Read __remote_log_metadata here, too: a log dir or a partition dir; repeatable.",
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print which segments a broker deletes next, why the others stay, and what the cleaner does.
 
     Settings are those of the topic and of the broker in the cluster metadata here, of --server-config, then
@@ -45,7 +39,6 @@ def retention(
     Example: kcli retention /var/lib/kafka/data --topic orders
     """
     from kcli.cli.inputs import log_dir_of_metadata
-    from kcli.cli.run import Answer, Command, run
     from kcli.jobs import retention as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.tiered_leader import metadata_targets, with_events
@@ -56,27 +49,22 @@ def retention(
         raise UsageError(f"--remote-metadata {elsewhere.failures[0]}")
     query = jobs.RetentionQuery(
         time.time_ns() // 1_000_000 if at is None else parse_time(at),
-        settings_of_server(inputs),
+        settings_of_server(given.inputs),
         settings_in(config or ()),
     )
-
-    def split(units: "Sequence[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        return with_events(units, elsewhere.targets)
-
-    job = partial(jobs.retention, query=query)
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
     )
-    command = Command(
-        name="retention",
-        job=job,
+    return Command(
+        "retention",
+        given,
+        partial(jobs.retention, query=query),
         expand=expand,
-        split=split,
+        split=lambda units: with_events(units, elsewhere.targets),
         answer=Answer(single_view=True),
         without_rows="__cluster_metadata is cut by its snapshots, not by retention: "
         "metadata.max.retention.bytes, metadata.max.retention.ms",
     )
-    run(command, inputs, output, engine)
 
 
 def settings_of_server(inputs: Inputs) -> dict[str, str]:
@@ -95,17 +83,17 @@ def settings_in(words: Iterable[str]) -> dict[str, str]:
     """Return the settings in `name=value` words; UsageError for one that retention does not ask for."""
     from kcli.kafka.kraft.log_config import TOPIC_SETTINGS
 
-    given: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for word in words:
         name, is_set, value = word.partition("=")
         if not is_set:
             raise UsageError(f"setting {word}: expected NAME=VALUE, such as retention.ms=86400000")
         if name not in TOPIC_SETTINGS:
             raise UsageError(f"setting {name}: expected one of {', '.join(TOPIC_SETTINGS)}")
-        if name in given:
+        if name in settings:
             raise UsageError(f"setting {name}: given twice")
         expected = TOPIC_SETTINGS[name].refusal(value)
         if expected:
             raise UsageError(f"setting {word}: expected {expected}")
-        given[name] = value
-    return given
+        settings[name] = value
+    return settings

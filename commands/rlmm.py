@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from commands import rlmm_tier
 from kcli.cli.boundary import say
+from kcli.cli.command import Command, RowTopics
 from kcli.cli.option import REQUIRED, argument, option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given, Inputs, Output
 from kcli.cli.parsers import parse_moment
 from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.typer_command import Group
+from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
 from kcli.words import INT32, INT64, WordError, duration_ms, parse_integers
 
@@ -69,21 +71,18 @@ def dump(
         choices=(KAFKA, KIP_LINES),
     ),
     layout: str = LAYOUT_OPTION,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print every event of remote log metadata.
 
     Log dirs, partition dirs, segments, remote_log_snapshot files. --topic, --partition: of the user.
 
     Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
-    if text_format is not None and output.format != TEXT_WORD:
+    if text_format is not None and given.output.format != TEXT_WORD:
         raise UsageError("--format needs -o text")
-    if layout == KIP and output.format == TEXT_WORD:
+    if layout == KIP and given.output.format == TEXT_WORD:
         raise UsageError("--layout kip gives rows: take another -o than text")
-    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs.metadata_partitions import expand
     from kcli.jobs.rlmm import dump as jobs
     from kcli.jobs.rlmm.dump import dump_selected, kafka_lines, kip405_lines, topics
@@ -93,26 +92,25 @@ def dump(
         from kcli.jobs.rlmm import kip
         from kcli.rows.remote_metadata import KIP_ROW_TYPES_OF_KIND
 
-        command = Command(
-            name="rlmm dump",
-            job=kip.dump,
+        return Command(
+            "rlmm dump",
+            given,
+            kip.dump,
             accepts=kip.KIP_FILE_KINDS,
             expand=expand,
             possible_types=partial(jobs.row_types, types_of_kind=KIP_ROW_TYPES_OF_KIND),
             answer=Answer(default_type="rlmm_kip_event"),
         )
-        run(command, inputs, output, engine)
-        return
-    command = Command(
-        name="rlmm dump",
-        job=partial(dump_selected, selection=inputs.selection()),
+    return Command(
+        "rlmm dump",
+        given,
+        partial(dump_selected, selection=given.inputs.selection()),
         topics=RowTopics(topics),
         accepts=jobs.EVENT_FILE_KINDS,
         expand=expand,
         possible_types=jobs.row_types,
         answer=Answer(text=texts[text_format or KAFKA]),
     )
-    run(command, inputs, output, engine)
 
 
 @app.command("state")
@@ -129,17 +127,14 @@ def state(
     lookup: str | None = option("--lookup EPOCH:OFFSET", "As remoteLogSegmentMetadata."),
     next_txn: str | None = option("--next-txn EPOCH:OFFSET", "As nextSegmentWithTxnIndex."),
     highest: int | None = option("--highest EPOCH", "As highestOffsetForEpoch.", min=0, max=INT32),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print the remote segments of every partition, in the state that their events gave them.
 
     Log dirs, or segments of __remote_log_metadata. --topic and --partition are those of the user.
 
     Example: kcli rlmm state /var/lib/kafka/data --topic orders
     """
-    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs.rlmm import state as jobs
     from kcli.jobs.rlmm.dump import topics
     from kcli.jobs.rlmm.state import EVENT_SOURCE_KINDS, expand_source, grouped
@@ -169,7 +164,7 @@ def state(
         raise UsageError(f"{REPLAY if replay else HISTORY} with --from {source}: there is no such answer")
     types = {HISTORY: RemoteHistoryRow, "--highest": RemoteHighestRow, REPLAY: RemoteReplayRow}
     row = types.get(asked[0] if asked else "", RemoteSegmentRow)
-    query = _query(inputs, at)
+    query = _query(given.inputs, at)
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
             raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
@@ -179,9 +174,10 @@ def state(
     else:
         answer = queries[asked[0]] if asked else jobs.every_segment
         job = partial(jobs.state, query=query, answer=answer, keeps_deleted=deleted)
-    command = Command(
-        name="rlmm state",
-        job=job,
+    return Command(
+        "rlmm state",
+        given,
+        job,
         answer=Answer(possible=names_of(row)),
         topics=RowTopics(topics, may_have_no_rows=bool(asked)),
         without_rows=None if history is None else f"no event here is about segment {history}",
@@ -189,7 +185,6 @@ def state(
         expand=partial(expand_source, source, selection=query.selection),
         split=grouped,
     )
-    run(command, inputs, output, engine)
 
 
 @app.command("check")
@@ -210,10 +205,8 @@ def check(
     ),
     source: str | None = SOURCE,
     at: str | None = AT,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Say what is wrong with the remote segments of each partition, by their events.
 
     Log dirs, or segments of __remote_log_metadata. --topic and --partition are those of the user. With --at
@@ -221,7 +214,6 @@ def check(
 
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
-    from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs.rlmm.check import RemoteCheck, objects_without_events
     from kcli.jobs.rlmm.check import check as job
     from kcli.jobs.rlmm.dump import topics
@@ -231,7 +223,7 @@ def check(
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection
 
-    now, query = time.time_ns(), _query(inputs, at)
+    now, query = time.time_ns(), _query(given.inputs, at)
     listings = Storage(tuple(storage), now) if storage else None
     now_ms = now // 1_000_000 if at is None else query.last_time_ms
     leading = find(leader or [], Selection())
@@ -251,9 +243,9 @@ def check(
         options = options.within(file_set)
         return expand_source(source, file_set, selection=query.selection)
 
-    command = Command(
-        name="rlmm check",
-        job=partial(job, query=query, options=options),
+    return Command(
+        "rlmm check",
+        given,
         job_of=lambda _: partial(job, query=query, options=options),
         reduce=None if listings is None else lambda _: objects_without_events(listings, query.selection),
         topics=RowTopics(topics),
@@ -261,7 +253,6 @@ def check(
         expand=expand,
         split=grouped,
     )
-    run(command, inputs, output, engine)
 
 
 def _position(option: str, text: str) -> tuple[int, int]:
@@ -362,7 +353,7 @@ def bootstrap(
 
     Example: kcli rlmm bootstrap --bootstrap-server b1:9092 /var/lib/kafka/data
     """
-    from kcli.cli.run import Answer, new_summary, run_answer
+    from kcli.cli.run import new_summary, run_answer
     from kcli.jobs.rlmm.dump import kafka_lines
     from kcli.rows.remote_metadata import RlmmEventRow
     from kcli.rows.remote_segments import RemoteSegmentRow

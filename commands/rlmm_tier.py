@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from commands.retention import settings_of_server
 from commands.startup import METADATA_PATH
+from kcli.cli.command import Command, RowTopics
 from kcli.cli.option import REQUIRED, argument, option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given
 from kcli.cli.parsers import parse_offset, parse_time
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.words import INT64
 
 if TYPE_CHECKING:
-    from kcli.cli.run import Command
     from kcli.engine.contract import Map
 
 REMOTE_METADATA = option(
@@ -27,9 +27,8 @@ STORAGE = option(
 )
 
 
-def _command(name: str, job: "Map", metadata: list[str] | None, inputs: Inputs) -> "Command":
+def _command(name: str, given: Given, job: "Map", metadata: list[str] | None) -> Command:
     """Return the command of a job over user partitions, each with the directories of the metadata topic."""
-    from kcli.cli.run import Command, RowTopics
     from kcli.jobs.tiered_leader import metadata_targets, topics, with_metadata
 
     elsewhere = metadata_targets(metadata or [])
@@ -37,11 +36,12 @@ def _command(name: str, job: "Map", metadata: list[str] | None, inputs: Inputs) 
         raise UsageError(f"--remote-metadata {elsewhere.failures[0]}")
     if metadata and not elsewhere.targets:
         raise UsageError(f"--remote-metadata {metadata[0]}: no partition of __remote_log_metadata is there")
-    selection = inputs.selection()
+    selection = given.inputs.selection()
     return Command(
-        name=name,
-        job=job,
-        split=lambda units, _: with_metadata(units, elsewhere.targets, selection),
+        name,
+        given,
+        job,
+        split=lambda units: with_metadata(units, elsewhere.targets, selection),
         topics=RowTopics(topics),
     )
 
@@ -49,20 +49,17 @@ def _command(name: str, job: "Map", metadata: list[str] | None, inputs: Inputs) 
 def offsets(
     *,
     remote_metadata: list[str] | None = REMOTE_METADATA,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print what ListOffsets answers for every special timestamp, -1 to -6.
 
     Log dirs with __remote_log_metadata in one of them, or named by --remote-metadata.
 
     Example: kcli rlmm offsets /var/lib/kafka/data
     """
-    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
 
-    run(_command("rlmm offsets", tiers.offsets, remote_metadata, inputs), inputs, output, engine)
+    return _command("rlmm offsets", given, tiers.offsets, remote_metadata)
 
 
 lookup = Group(no_args_is_help=True, help="Find the tier and the segment of an offset or a time.")
@@ -74,19 +71,16 @@ def lookup_offset(
     *,
     remote_metadata: list[str] | None = REMOTE_METADATA,
     storage: list[str] | None = STORAGE,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print which tier and segment serve a fetch at this offset, and what the broker tries before.
 
     Example: kcli rlmm lookup offset 1200 /var/lib/kafka/data --topic orders
     """
-    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
 
     job = partial(tiers.lookup_offset, offset=parse_offset(offset), storage=tuple(storage or ()))
-    run(_command("rlmm lookup offset", job, remote_metadata, inputs), inputs, output, engine)
+    return _command("rlmm lookup offset", given, job, remote_metadata)
 
 
 @lookup.command("timestamp")
@@ -95,38 +89,32 @@ def lookup_timestamp(
     *,
     remote_metadata: list[str] | None = REMOTE_METADATA,
     storage: list[str] | None = STORAGE,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print which tier and segment answer ListOffsets for a time, and what the broker tries before.
 
     Example: kcli rlmm lookup timestamp 1h /var/lib/kafka/data --topic orders
     """
-    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
 
     job = partial(tiers.lookup_timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
-    run(_command("rlmm lookup timestamp", job, remote_metadata, inputs), inputs, output, engine)
+    return _command("rlmm lookup timestamp", given, job, remote_metadata)
 
 
 def coverage(
     *,
     remote_metadata: list[str] | None = REMOTE_METADATA,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print which offsets are on local disk, in remote storage, in both or nowhere.
 
     And how many local bytes could be lost without losing records.
 
     Example: kcli rlmm coverage /var/lib/kafka/data
     """
-    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
 
-    run(_command("rlmm coverage", tiers.coverage, remote_metadata, inputs), inputs, output, engine)
+    return _command("rlmm coverage", given, tiers.coverage, remote_metadata)
 
 
 LIMIT = partial(option, min=-1, max=INT64)
@@ -148,10 +136,8 @@ def retention(
     at: str | None = option("--at TIME", "The time of the clean-up; without: now."),
     metadata: str | None = METADATA_PATH,
     remote_metadata: list[str] | None = REMOTE_METADATA,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print what the leader's next clean-up deletes of each tier, in order, and why the rest is kept.
 
     Limits are as kcli retention takes them; options win.
@@ -159,7 +145,6 @@ def retention(
     Example: kcli rlmm retention /var/lib/kafka/data
     """
     from kcli.cli.inputs import log_dir_of_metadata
-    from kcli.cli.run import run
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.retention import RetentionQuery
     from kcli.jobs.rlmm import tiers
@@ -179,14 +164,11 @@ def retention(
         "local.retention.ms": local_retention_ms,
         "local.retention.bytes": local_retention_bytes,
     }
-    given = {name: str(value) for name, value in limits.items() if value is not None}
-    query = RetentionQuery(now_ms, settings_of_server(inputs), given)
-    command = _command(
-        "rlmm retention", partial(tiers.retention, query=query), remote_metadata, inputs
-    )._replace(
-        expand=partial(with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=bool(given))
-    )
-    run(command, inputs, output, engine)
+    settings = {name: str(value) for name, value in limits.items() if value is not None}
+    query = RetentionQuery(now_ms, settings_of_server(given.inputs), settings)
+    job, log_dir = partial(tiers.retention, query=query), log_dir_of_metadata(metadata)
+    expand = partial(with_topic_settings, log_dir=log_dir, are_given=bool(settings))
+    return _command("rlmm retention", given, job, remote_metadata)._replace(expand=expand)
 
 
 def follow(
@@ -194,10 +176,8 @@ def follow(
     leader: str = option("--leader PATH", "The leader's log dir or partition.", default=REQUIRED),
     remote_metadata: list[str] | None = REMOTE_METADATA,
     storage: list[str] | None = STORAGE,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print how a follower gets into a tiered log: requests, answers, the segment whose state it takes.
 
     __remote_log_metadata is read from the leader's log dir, and from --remote-metadata.
@@ -205,7 +185,6 @@ def follow(
     Example: kcli rlmm follow --leader broker1/data broker2/data/orders-0
     """
     from formats.names import REMOTE_LOG_METADATA
-    from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs.rlmm import follow as jobs
     from kcli.jobs.tiered_leader import topics
     from kcli.kafka.kraft.log_settings import NEVER_TIERED
@@ -218,11 +197,11 @@ def follow(
     named = [target for target in file_set.targets if target.name is not None]
     metadata = [each for each in named if each.name and each.name.topic == REMOTE_LOG_METADATA]
     leaders = [each for each in named if each.name and each.name.topic not in NEVER_TIERED]
-    selection = inputs.selection()
-    command = Command(
-        name="rlmm follow",
-        job=partial(jobs.predict_follower, leader_path=leader, storage=tuple(storage or ())),
-        split=lambda units, _: jobs.with_leader_and_metadata(units, leaders, metadata, selection),
+    selection = given.inputs.selection()
+    return Command(
+        "rlmm follow",
+        given,
+        partial(jobs.predict_follower, leader_path=leader, storage=tuple(storage or ())),
+        split=lambda units: jobs.with_leader_and_metadata(units, leaders, metadata, selection),
         topics=RowTopics(topics),
     )
-    run(command, inputs, output, engine)

@@ -5,8 +5,9 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.option import argument, option
-from kcli.cli.options import INDEX_INTERVAL_BYTES, EngineOptions, Inputs, Output
+from kcli.cli.options import INDEX_INTERVAL_BYTES, Given
 from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.targets import refuse_log_dirs
 
@@ -22,10 +23,8 @@ def salvage(
     out: str | None = option("--out DIR", "The new directory for the copy."),
     what: str = option("--what", "The whole partition, or indexes alone.", default="all", choices=WHAT),
     index_interval_bytes: int | None = INDEX_INTERVAL_BYTES,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Write a clean copy of a partition to the new directory --out DIR, and say what could not be saved.
 
     Batches that can be read are copied, also those past damage; indexes, producer snapshots and
@@ -33,24 +32,23 @@ def salvage(
 
     Example: kcli salvage /var/lib/kafka/data/orders-0 --out /mnt/saved/orders-0
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
     from kcli.jobs.salvage.salvage import Salvage
 
     if not out:
         raise UsageError("expected --out DIR, where the copy is written")
-    if engine.uses_spark:
+    if given.engine.uses_spark:
         raise UsageError("--spark: the copy is written by this process, on this host")
     _refuse(out)
     now_ms = time.time_ns() // 1_000_000
     job = Salvage(out=out, now_ms=now_ms, what=what, index_interval_bytes=index_interval_bytes)
-    command = Command(
-        name="salvage",
-        job=job,
+    engine = given.engine._replace(jobs=1)
+    return Command(
+        "salvage",
+        given._replace(inputs=given.inputs._replace(paths=paths), engine=engine),
         expand=lambda file_set: with_undecodable(_one(file_set)),
         job_of=lambda file_set: replace(job, known=known_settings(metadata_of(file_set))),
     )
-    run(command, inputs._replace(paths=paths), output, engine._replace(jobs=1))
 
 
 def _refuse(out: str) -> None:

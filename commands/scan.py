@@ -3,9 +3,11 @@
 import sys
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import EngineOptions, Inputs, Output, ReadingOptions
+from kcli.cli.options import Given, ReadingOptions
 from kcli.cli.status import UsageError
+from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
 
 if TYPE_CHECKING:
@@ -19,10 +21,8 @@ def scan(
     verify: bool = option("--verify/--no-verify", "Check the checksum of every batch.", default=True),
     ratio: bool = option("--ratio", "Decompress every batch, to tell how well each codec does."),
     reading: ReadingOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Verify every checksum, and count what segments and partitions hold.
 
     The rows count batches, offsets, times, epochs, producers, codecs, transactions and damage.
@@ -31,13 +31,13 @@ def scan(
 
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
-    from kcli.cli.run import Answer, Command, run
     from kcli.jobs.check.contradictions import with_contradictions
     from kcli.jobs.scan.log_targets import LOG_ACCEPTS, expand, unread
     from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
     from kcli.output.formats import format_of, is_run_directory
     from kcli.rows.scan import ScanPartitionRow, ScanSegmentRow
 
+    output = given.output
     if summary and output.only in names_of(ScanSegmentRow):
         raise UsageError(f"--summary and --only {output.only} contradict each other: use only one of them")
     row_format = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
@@ -60,14 +60,14 @@ def scan(
         unread_logs = unread(file_set)
         return fold_directories(lambda: DirectoryScan(options.rows, unread_logs))
 
-    command = Command(
-        name="scan",
-        job=ScanLog(options),
+    return Command(
+        "scan",
+        given,
+        ScanLog(options),
         accepts=LOG_ACCEPTS,
         expand=lambda file_set: expand(with_contradictions(file_set), starts=True),
         answer=Answer(possible=options.rows),
-        split=lambda units, _: group_directories(units),
+        split=group_directories,
         reduce=reduce_of,
         rows_from_reduce=True,
     )
-    run(command, inputs, output, engine)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE
 from kcli.cli.option import argument, option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import Given, Inputs, Output
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ def sql(
     *,
     shell: bool = option("--shell", "Prompt for queries; they end with a semicolon."),
     history: str | None = option("--history FILE", "With --shell: keep what is typed in FILE."),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
+    given: Given,
 ) -> None:
     """Query batches, records, segments, epochs, rlmm, offsets and findings in SQL, on DuckDB.
 
@@ -32,6 +30,7 @@ def sql(
 
     Example: kcli sql "SELECT topic, count(*) FROM batches GROUP BY topic" /data
     """
+    inputs, output, engine = given
     if engine.uses_spark:
         raise UsageError("sql: DuckDB runs here; kcli help spark shows how Spark reads the same views")
     if shell:

@@ -5,9 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, CLEAN, EngineOptions, Inputs, Output, StartOptions
+from kcli.cli.options import BROKER, CLEAN, Given, StartOptions
 from kcli.cli.parsers import parse_release, parse_time
+from kcli.output.answer import Answer
 from kcli.words import parse_rate
 
 if TYPE_CHECKING:
@@ -48,10 +50,8 @@ def startup(
         "--at TIME", "The time of the start, from which producers are forgotten; without: now.", BROKER
     ),
     start: StartOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Show whether a broker would start with these log dirs, and what it would do to each partition.
 
     Example: kcli startup /var/lib/kafka/data
@@ -70,7 +70,7 @@ def startup(
         topics_not_found,
         with_members,
     )
-    from kcli.cli.run import Answer, Command, run, run_rows
+    from kcli.cli.run import run_rows
     from kcli.engine.contract import at_end
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
@@ -92,6 +92,7 @@ def startup(
         remote_storage=remote_storage,
         version=version or NEWEST,
     )
+    inputs = given.inputs
     config, own = broker_of(inputs)
     config = config._replace(version=version or NEWEST)
     where = log_dir_of_metadata(metadata)
@@ -103,7 +104,7 @@ def startup(
             return start_plans(paths, config._replace(version=release), where)
 
         logs = replicas.log_starts(file_set, replace(request, known=known_settings(metadata_of(file_set))))
-        run_rows("startup", broker.release_rows(plans_of, logs), output, row=StartupReleaseRow)
+        run_rows("startup", broker.release_rows(plans_of, logs), given.output, row=StartupReleaseRow)
     selection = inputs.selection()
     plans: list[StartPlan] = []
 
@@ -132,9 +133,11 @@ def startup(
         return at_end(broker.BrokerRows(named, rate, clean, selection))
 
     clean = None if start.shutdown is None else start.shutdown == CLEAN
-    command = Command(
-        name="startup",
-        job=partial(replicas.read, request=request),
+    # the log of any topic may end the start
+    every_log = given.without_selection().inputs.with_paths(own)._replace(include_leftovers=True)
+    return Command(
+        "startup",
+        given._replace(inputs=every_log),
         job_of=job_of,
         accepts=replicas.STARTUP_KINDS,
         expand=expand,
@@ -142,5 +145,3 @@ def startup(
         rows_from_reduce=True,
         answer=Answer(default_type="startup", single_view=True),
     )
-    every_log = inputs.without_selection()  # the log of any topic may end the start
-    run(command, every_log.with_paths(own)._replace(include_leftovers=True), output, engine)

@@ -1,20 +1,21 @@
 """`kcli truncate --dry-run`: what truncating a replica would delete, cut and lose."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
+from kcli.cli.command import Command, Split
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, BROKER_STATE, RUNNING, EngineOptions, Inputs, Output, StartOptions
+from kcli.cli.options import BROKER, BROKER_STATE, RUNNING, Given, Inputs, Output, StartOptions
 from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.cli.targets import refuse_log_dirs
 from kcli.words import INT32, INT64
 
 if TYPE_CHECKING:
-    from kcli.cli.run import OnOutcomes
+    from kcli.cli.command import OnOutcomes
     from kcli.engine.contract import Outcome, Unit
     from kcli.kafka.replication.follower import ReplicaEpochs
 
@@ -83,10 +84,8 @@ def truncate(
     ),
     broker: str = BROKER_STATE,
     start: StartOptions,
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Show what truncating each partition would delete, cut and lose.
 
     With a leader: the rounds in which it and the replica find where their logs part, and the cut.
@@ -111,7 +110,6 @@ def truncate(
         raise UsageError("--shutdown: how a broker stopped; with --broker running it did not")
     import time
 
-    from kcli.cli.run import Command, run
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.truncate import truncate as jobs
 
@@ -139,30 +137,24 @@ def truncate(
         segment_index_bytes=start.segment_index_bytes,
         is_saved=rescue is not None,
     )
-    job = partial(jobs.dry_run, request=request)
-    split = None if leader is None else _with_leaders(leader, remote_metadata or [], inputs)
-    on_outcomes = None if rescue is None else _rescue_to(rescue, output)
-    command = Command(
-        name="truncate",
-        job=job,
-        split=split,
-        on_outcomes=on_outcomes,
+    return Command(
+        "truncate",
+        given,
+        split=None if leader is None else _with_leaders(leader, remote_metadata or [], given.inputs),
+        on_outcomes=None if rescue is None else _rescue_to(rescue, given.output),
         job_of=lambda file_set: partial(
             jobs.dry_run, request=replace(request, known=known_settings(metadata_of(file_set)))
         ),
     )
-    run(command, inputs, output, engine)
 
 
-def _with_leaders(
-    leader: str, remote_metadata: list[str], inputs: Inputs
-) -> "Callable[[list[Unit], bool], list[Unit]]":
+def _with_leaders(leader: str, remote_metadata: list[str], inputs: Inputs) -> Split:
     """Return what gives each unit the leader's replica of its partition, and remote metadata."""
     from kcli.jobs.replica_pairs import with_leaders
     from kcli.jobs.tiered_leader import metadata_targets
     from kcli.logdir.find import find
 
-    def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
+    def split(units: "list[Unit]") -> "list[Unit]":
         file_set = find([leader], inputs.selection())
         metadata = metadata_targets([leader, *remote_metadata])
         for name, failures in (("--leader", file_set.failures), ("--remote-metadata", metadata.failures)):

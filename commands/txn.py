@@ -4,8 +4,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER, Given
 from kcli.cli.parsers import parse_release, parse_time
 from kcli.cli.typer_command import Group
 from kcli.words import duration_ms
@@ -24,9 +25,7 @@ KAFKA_VERSION = option(
 
 
 @app.command("list")
-def list_(
-    *, kafka_version: str | None = KAFKA_VERSION, inputs: Inputs, output: Output, engine: EngineOptions
-) -> None:
+def list_(*, kafka_version: str | None = KAFKA_VERSION, given: Given) -> Command:
     """Print each transactional id as its coordinator knows it, by __transaction_state.
 
     --topic, --partition: ids whose transaction holds one. Where the load of a coordinator would end, or never
@@ -34,19 +33,18 @@ def list_(
 
     Example: kcli txn list /var/lib/kafka/data
     """
-    from kcli.cli.run import Command, run
     from kcli.jobs import transactions as jobs
     from kcli.kafka.kraft.meta_properties import NEWEST
 
     version = NEWEST if kafka_version is None else parse_release(kafka_version)
-    selection = inputs.selection()
-    command = Command(
-        name="txn list",
-        job=partial(jobs.listed, version=version, selection=selection),
+    selection = given.inputs.selection()
+    return Command(
+        "txn list",
+        given.without_selection(),
+        partial(jobs.listed, version=version, selection=selection),
         expand=jobs.coordinator_copies,
         without_rows="no transaction here holds what was asked for" if selection.names else None,
     )
-    run(command, inputs.without_selection(), output, engine)
 
 
 @app.command("open")
@@ -62,24 +60,21 @@ def open_(
         "Where no __transaction_state is here, a transaction hangs once nothing was written for so long.",
         default="15m",
     ),
-    inputs: Inputs,
-    output: Output,
-    engine: EngineOptions,
-) -> None:
+    given: Given,
+) -> Command:
     """Print the open transactions of each partition: who holds the last stable offset, and whether for good.
 
     A hanging one has the command that ends it, and the exit status is 1.
 
     Example: kcli txn open /var/lib/kafka/data
     """
-    from kcli.cli.run import Command, run
     from kcli.engine.contract import at_end
     from kcli.jobs import transactions as jobs
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
 
     now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
     job = partial(jobs.opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
-    longest_ms, selection = duration_ms(max_timeout), inputs.selection()
+    longest_ms, selection = duration_ms(max_timeout), given.inputs.selection()
 
     def job_of(file_set: "FileSet") -> "Map":
         return partial(job, known=known_settings(metadata_of(file_set)))
@@ -87,12 +82,11 @@ def open_(
     def reduce_of(file_set: "FileSet") -> "Reduce":
         return at_end(jobs.OpenTransactions(file_set, now_ms, longest_ms))
 
-    command = Command(
-        name="txn open",
-        job=job,
+    return Command(
+        "txn open",
+        given.without_selection(),
         job_of=job_of,
         expand=lambda file_set: jobs.with_coordinators(file_set, selection),
         reduce=reduce_of,
         rows_from_reduce=True,
     )
-    run(command, inputs.without_selection(), output, engine)

@@ -9,6 +9,7 @@ ELSEWHERE = {
     # between the command line and the jobs
     "kcli/cli/boundary.py": "tests/commands/test_exit_status.py",
     "kcli/cli/caller.py": "tests/kcli/test_api.py",
+    "kcli/cli/command.py": "tests/commands/test_run.py",
     "kcli/cli/dump_options.py": "tests/commands/test_dump.py",
     "kcli/cli/foreign.py": "tests/commands/test_exit_status.py",
     "kcli/cli/in_process.py": "tests/kcli/test_api.py",
@@ -108,6 +109,7 @@ ELSEWHERE = {
     "kcli/logdir/remote_dirs.py": "tests/commands/test_plugin_objects.py",
     # output
     "kcli/output/arrow_rows.py": "tests/commands/test_sql.py",
+    "kcli/output/answer.py": "tests/kcli/output/test_view.py",
     "kcli/output/console.py": "tests/kcli/output/test_text_table.py",
     "kcli/output/table/bundle.py": "tests/commands/test_bundle.py",
     "kcli/output/table/*": SCREENS,

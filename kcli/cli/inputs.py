@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
+from kcli.cli.command import Expand, Split
 from kcli.cli.options import Inputs
 from kcli.cli.parsers import split_list
 from kcli.cli.status import MissingError, RefusedError, UsageError
@@ -57,7 +58,7 @@ def comparing(
     grouped: Callable[[Sequence[Unit]], list[Unit]],
     opened: Callable[[FileSet], FileSet] = lambda file_set: file_set,
     expected: str = "two replicas of a partition at least: log dirs or partition dirs",
-) -> tuple[Callable[[FileSet], FileSet], Callable[[list[Unit], bool], list[Unit]]]:
+) -> tuple[Expand, Split]:
     """Return `expand` and `split` of a command that compares replicas, which are `grouped` to units.
 
     One replica alone is a UsageError, unless a path cannot be read: that is an error of its own.
@@ -69,7 +70,7 @@ def comparing(
         unreadable.extend(result.failures)
         return result
 
-    def split(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
+    def split(units: list[Unit]) -> list[Unit]:
         groups = grouped(units)
         if groups and not unreadable and all(len(unit.targets) == 1 for unit in groups):
             raise UsageError(f"expected {expected}")

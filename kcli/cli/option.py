@@ -1,21 +1,17 @@
-"""How a command declares its options, and what typer sees of them.
+"""How a command declares its options.
 
-    def ls(*, recover: bool = option("--recover", "Recover logs..."), inputs: Inputs, output: Output): ...
+    def ls(*, recover: bool = option("--recover", "Recover logs..."), given: Given) -> Command: ...
 
-Parameters that are NamedTuples of options, such as `Inputs`, are unfolded after the command's own.
+`kcli.cli.typer_command` shows it to typer.
 """
 
-import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from itertools import chain
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, TypeAlias
 
 import typer
 from typer.models import OptionInfo
 
-from kcli.cli.boundary import boundary
 from kcli.cli.status import UsageError
 
 REQUIRED = ...
@@ -108,56 +104,6 @@ def choose(name: str, value: str, choices: tuple[str, ...]) -> str:
         advice = did_you_mean(value, choices)
         raise UsageError(f"{name} {value}: {advice}expected one of {', '.join(choices)}")
     return value
-
-
-def unfold_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command as typer shall see it: its NamedTuples of options unfolded, in one error boundary.
-
-    Options that the command declares itself keep their defaults in the NamedTuples.
-    """
-    parameters = inspect.signature(command).parameters.values()
-    groups: dict[str, Any] = {
-        p.name: p.annotation for p in parameters if hasattr(p.annotation, "_field_defaults")
-    }
-    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.name not in groups]
-    names = {p.name for p in own}
-    options = {name: [p for p in _unfold(group) if p.name not in names] for name, group in groups.items()}
-    visible = [*own, *chain.from_iterable(options.values())]
-    choices = [
-        (p.name, p.default.long_name, p.default.choices)
-        for p in visible
-        if isinstance(p.default, OptionDeclaration) and p.default.choices
-    ]
-
-    def wrapper(**given: Any) -> None:
-        with boundary(verbose=given.get("verbose", 0)):
-            for name, option_name, words in choices:
-                if given[name] is not None:
-                    choose(option_name, given[name], words)
-            values = {
-                name: group(
-                    **{p.name: p.default.default for p in _unfold(group) if p.name in names},
-                    **{p.name: given.pop(p.name) for p in options[name]},
-                )
-                for name, group in groups.items()
-            }
-            command(**given, **values)
-
-    wrapper.__signature__ = inspect.Signature(visible)  # type: ignore[attr-defined]  # typer reads it
-    wrapper.__annotations__ = {p.name: p.annotation for p in visible}
-    wrapper.__name__ = command.__name__
-    wrapper.__doc__ = command.__doc__
-    return wrapper
-
-
-@cache
-def _unfold(group: Any) -> list[inspect.Parameter]:
-    """Return the fields of a NamedTuple of options as parameters."""
-    hints = get_type_hints(group)
-    return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
-        for name, default in group._field_defaults.items()
-    ]
 
 
 def every_command(root: Any) -> dict[tuple[str, ...], Any]:

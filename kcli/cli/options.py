@@ -65,10 +65,6 @@ class Inputs(NamedTuple):
         """Return these inputs with further paths after those that are named."""
         return self._replace(paths=[*(self.paths or []), *more])
 
-    def without_selection(self) -> "Inputs":
-        """Return the same paths for a job that selects partitions itself."""
-        return self._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
-
 
 class Output(NamedTuple):
     """Which rows and findings are shown, where, and how."""
@@ -136,6 +132,19 @@ class EngineOptions(NamedTuple):
     def uses_spark(self) -> bool:
         """Whether one of the --spark options is given."""
         return bool(self.spark or self.spark_master or self.spark_remote or self.spark_conf)
+
+
+class Given(NamedTuple):
+    """What most commands take."""
+
+    inputs: Inputs
+    output: Output
+    engine: EngineOptions
+
+    def without_selection(self) -> "Given":
+        """Return the same paths for a job that selects partitions itself."""
+        rest = self.inputs._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
+        return self._replace(inputs=rest)
 
 
 class ReadingOptions(NamedTuple):

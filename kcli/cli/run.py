@@ -15,6 +15,7 @@ import typer
 
 from kcli.cli.boundary import TRACEBACKS_FROM, boundary, internal
 from kcli.cli.caller import CALLER
+from kcli.cli.command import Command
 from kcli.cli.inputs import (
     advice,
     find_listed,
@@ -36,19 +37,18 @@ from kcli.engine.contract import (
     Engine,
     EngineMissingError,
     Job,
-    Map,
     NotWrittenError,
     Outcome,
-    Reduce,
     Sink,
     Unit,
 )
-from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
+from kcli.jobs.common import NO_EVENTS, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
 from kcli.logdir.find import FileSet, each_once
-from kcli.logdir.targets import Selection, Target
+from kcli.logdir.targets import Selection
+from kcli.output.answer import Answer
 from kcli.output.formats import format_of, is_run_directory
-from kcli.output.view import Answer, View, ViewError, ViewOptions, make_view
+from kcli.output.view import View, ViewError, ViewOptions, make_view
 from kcli.rows import COMMANDS, Failure, Item
 from kcli.rows.bad_news import bad_news_of
 from kcli.rows.declare import AnyRow, declared_type
@@ -57,13 +57,6 @@ from kcli.words import WordError
 if TYPE_CHECKING:
     from kcli.cli.out import Out
     from kcli.output.parts import Parts
-
-__all__ = ["Answer", "Command", "RowTopics", "new_summary", "run", "run_answer", "run_rows"]
-
-Expand: TypeAlias = Callable[[FileSet], FileSet]
-PossibleTypes: TypeAlias = Callable[[Iterable[Target]], frozenset[str]]
-Split: TypeAlias = Callable[[list[Unit], bool], list[Unit]]
-OnOutcomes: TypeAlias = Callable[[Iterator[Outcome], list[Unit]], Iterator[Outcome]]
 
 MakeEngine: TypeAlias = Callable[[Sink | None], Engine]
 """Makes an engine, given where its workers write; None: rows come back to this process."""
@@ -76,57 +69,13 @@ ENGINES = {
 }
 """Where an engine is, or what makes one: a run loads its own alone."""
 
-ANY_ROWS = Answer()
 NEED_PAYLOADS = frozenset({"compact", "replica diff", "replica fingerprint"})
 """Commands whose answers a bundle, in which keys and values are zeros, would make wrong."""
 
 
-class RowTopics(NamedTuple):
-    """The options about topics and partitions are about what rows say, and the job heeds them.
-
-    `of`: the topics that are there. `may_have_no_rows`: of a topic that is there, none is an answer.
-    """
-
-    of: Callable[[list[Unit]], Iterable[str]]
-    may_have_no_rows: bool = False
-
-
-class Command(NamedTuple):
-    """What `run` must know of a command: its job, the files that the job reads and the rows that it gives.
-
-    `name`: the command as the user types it, a key of kcli.rows.COMMANDS. `job_of` returns the job in place
-    of `job`, given what was found. `accepts`: the kinds of targets that the job reads. `expand` may replace
-    what was found, e.g. a directory by the files in it. `possible_types`: the row types that targets can
-    give. `split` returns units for the same work in which several workers share a large log; its second
-    argument: workers write parts of --out. `reduce` returns the step that combines outcomes, given what was
-    found; `rows_from_reduce`: rows come from it alone. `on_outcomes` goes through the outcomes of the units
-    as they come, and may add findings and errors; rows then come to this process. `is_difference`: whether a
-    row ends the run with status 1, in place of `bad_news_of`. `unbounded_output`: there are as many rows as
-    the files hold, too many for Spark's driver. `compares`: a partition that is named twice counts as two
-    replicas; else it is read once, and a file as often as it is named, as kafka-dump-log does.
-    `without_rows`: why none is an error, unless the partial of an outcome is True.
-    """
-
-    name: str
-    job: Map
-    job_of: Callable[[FileSet], Map] | None = None
-    accepts: frozenset[str] = PARTITIONS_ONLY
-    answer: Answer = ANY_ROWS
-    possible_types: PossibleTypes | None = None
-    topics: RowTopics | None = None
-    expand: Expand | None = None
-    split: Split | None = None
-    reduce: Callable[[FileSet], Reduce] | None = None
-    rows_from_reduce: bool = False
-    on_outcomes: OnOutcomes | None = None
-    is_difference: Callable[[Item], bool] | None = None
-    unbounded_output: bool = False
-    compares: bool = False
-    without_rows: str | Callable[[FileSet], str] | None = None
-
-
-def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
+def run(command: Command) -> None:
     """Run a command's job over what the paths lead to and print its rows; always ends with typer.Exit."""
+    inputs, output, engine = command.given
     with boundary(verbose=output.verbose):
         summary = new_summary(output, command.name)
         make_engine = engine_of(engine)
@@ -142,11 +91,12 @@ def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions)
         with nullcontext() if out is None else out.parts(run.view) as parts:
             by_workers = out is not None and out.by_workers
             work = command.job if command.job_of is None else command.job_of(file_set)
+            assert work is not None, "a command has a job, or makes one"
             job = Job(work, command.reduce and command.reduce(file_set))
             if callable(command.without_rows):
                 command = command._replace(without_rows=command.without_rows(file_set))
             if command.split is not None:
-                planned, units = units, command.split(units, by_workers)
+                planned, units = units, command.split(units)
                 if planned and not units and command.topics is not None and not summary.failures:
                     summary.failures.append(_no_rows(inputs, command.topics.of(planned)))
 
@@ -170,7 +120,7 @@ def run_answer(
     rows: Iterable[Item],
     output: Output,
     summary: RunSummary,
-    answer: Answer = ANY_ROWS,
+    answer: Answer = Answer(),  # noqa: B008 - it has no parts that change
     *,
     file_set: FileSet | None = None,
 ) -> None:

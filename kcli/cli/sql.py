@@ -10,13 +10,14 @@ import typer
 
 from kcli.cli.boundary import say
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.run import Answer, engine_of, run_answer
+from kcli.cli.run import engine_of, run_answer
 from kcli.cli.signals import BY_SIGNAL, Interrupted, delivered, forget, interruptible
 from kcli.cli.status import CommandError, ExitStatus, MissingError, UsageError, worst
 from kcli.cli.summary import RunSummary
 from kcli.engine.contract import EngineMissingError
 from kcli.logdir.find import FileSet
 from kcli.logdir.write_guard import scratch_directory
+from kcli.output.answer import Answer
 from kcli.output.formats import format_of
 from kcli.rows.declare import RowType, plain_row_type
 from kcli.views.definitions import VIEWS, view_columns

@@ -1,17 +1,21 @@
 """Typer as kcli uses it: help without rich, its options in groups."""
 
+import inspect
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from itertools import chain
+from typing import Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kcli.cli.boundary import boundary
-from kcli.cli.option import COMPLETE, SHARED, unfold_options
+from kcli.cli.command import Command
+from kcli.cli.option import COMPLETE, SHARED, OptionDeclaration, choose
 from kcli.cli.settings import config_path, default_map, drop_format_for_stdout
 from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64
@@ -239,6 +243,69 @@ def _in_plain_words(message: str, number_type: Any) -> str:
     is_too_large = high is not None and found.isdigit()
     bounds = f"from {low} to {high}" if is_too_large or high not in {None, INT64} else f"of at least {low}"
     return f"expected a whole number {bounds}, found {found}"
+
+
+def unfold_options(command: Callable[..., Command | None]) -> Callable[..., None]:
+    """Return the command as typer shall see it, in one error boundary; what it returns is run.
+
+    Parameters that are NamedTuples of options, such as `Inputs`, or of such, as `Given`, are unfolded after
+    the command's own, which keep their defaults in the NamedTuples.
+    """
+    parameters = inspect.signature(command).parameters.values()
+    groups: dict[str, Any] = {p.name: p.annotation for p in parameters if hasattr(p.annotation, "_fields")}
+    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.name not in groups]
+    names = {p.name for p in own}
+    unfolded = chain.from_iterable(map(_unfold, groups.values()))
+    visible = [*own, *(p for p in unfolded if p.name not in names)]
+    choices = [
+        (p.name, p.default.long_name, p.default.choices)
+        for p in visible
+        if isinstance(p.default, OptionDeclaration) and p.default.choices
+    ]
+
+    def wrapper(**given: Any) -> None:
+        with boundary(verbose=given.get("verbose", 0)):
+            for name, option_name, words in choices:
+                if given[name] is not None:
+                    choose(option_name, given[name], words)
+            values = {name: given.pop(name) for name in names}
+            made = command(**values, **{name: _folded(group, given) for name, group in groups.items()})
+            if made is not None:
+                from kcli.cli.run import run
+
+                run(made)
+
+    wrapper.__signature__ = inspect.Signature(visible)  # type: ignore[attr-defined]  # typer reads it
+    wrapper.__annotations__ = {p.name: p.annotation for p in visible}
+    wrapper.__name__ = command.__name__
+    wrapper.__doc__ = command.__doc__
+    return wrapper
+
+
+def _unfold(group: Any) -> list[inspect.Parameter]:
+    """Return the fields of a NamedTuple of options, and of those in it, as parameters."""
+    parameters = []
+    for name, kind in _hints(group).items():
+        if hasattr(kind, "_fields"):
+            parameters += _unfold(kind)
+        else:
+            default = group._field_defaults[name]
+            keyword = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, keyword, default=default, annotation=kind))
+    return parameters
+
+
+def _folded(group: Any, given: dict[str, Any]) -> Any:
+    """Return a NamedTuple of options of what is given; of an option of the command's own its default."""
+    return group._make(
+        _folded(kind, given)
+        if hasattr(kind, "_fields")
+        else given.get(name, group._field_defaults[name].default)
+        for name, kind in _hints(group).items()
+    )
+
+
+_hints = cache(get_type_hints)
 
 
 class Group(typer.Typer):

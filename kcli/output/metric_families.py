@@ -73,8 +73,8 @@ def _word(value: object) -> str:
 
 RESULTS = (CLEAN, WARNING, DAMAGED, WILL_NOT_LOAD)
 DIRECTORY_STATES = ("normal", "delete", "stray", "future")
-BROKER, TOPIC = ("broker_id",), ("topic",)
-BY_TOPIC = (*BROKER, *TOPIC)
+BY_NODE, ONE_TOPIC = ("broker_id",), ("topic",)
+BY_TOPIC = (*BY_NODE, *ONE_TOPIC)
 BY_LOG_DIR = ("broker_id", ("log_dir", lambda row: os.path.dirname(row.where.dir) or "."))
 BY_SUM = ("by", "name")
 BY_GROUP = ("group_id", "topic")
@@ -116,12 +116,12 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             Metric(
                 "lost_records",
                 "Records that cannot be read after the start; no series where damage hides the number.",
-                BROKER,
+                BY_NODE,
                 "records_lost",
             ),
-            Metric("read_bytes", "Bytes of logs that the start reads.", BROKER, "bytes_read"),
-            Metric("needed_bytes", "Bytes of disk that the start takes, at least.", BROKER, "bytes_needed"),
-            Metric("estimated_seconds", "How long the start reads, about.", BROKER, "seconds"),
+            Metric("read_bytes", "Bytes of logs that the start reads.", BY_NODE, "bytes_read"),
+            Metric("needed_bytes", "Bytes of disk that the start takes, at least.", BY_NODE, "bytes_needed"),
+            Metric("estimated_seconds", "How long the start reads, about.", BY_NODE, "seconds"),
         ),
         *_of(
             StartupRow,
@@ -198,21 +198,21 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             join=max,
         ),
         Metric("results", "How many partitions have a result.", ("result",), every=RESULTS[:3]),
-        Metric("copied_segments", "Remote segments that can be read.", TOPIC, "copied"),
-        Metric("superseded_segments", "Remote segments that no offset leads to.", TOPIC, "superseded"),
+        Metric("copied_segments", "Remote segments that can be read.", ONE_TOPIC, "copied"),
+        Metric("superseded_segments", "Remote segments that no offset leads to.", ONE_TOPIC, "superseded"),
         Metric(
             "unfinished_copies",
             "Copies to remote storage that are not finished.",
-            TOPIC,
+            ONE_TOPIC,
             "unfinished_copies",
         ),
         Metric(
             "unfinished_deletions",
             "Deletions in remote storage that are not finished.",
-            TOPIC,
+            ONE_TOPIC,
             "unfinished_deletions",
         ),
-        Metric("remote_bytes", "Bytes of remote segments.", TOPIC, "remote_bytes"),
+        Metric("remote_bytes", "Bytes of remote segments.", ONE_TOPIC, "remote_bytes"),
     ),
     "retention": (
         *_of(

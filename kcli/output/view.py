@@ -3,14 +3,15 @@
 Options are checked before anything is read.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from kcli.output.answer import Answer
 from kcli.output.formats import FORMATS, PROMETHEUS, TEXT, TSV, OutputFormat, RowStyle
 from kcli.output.screen import Screen
-from kcli.rows import ArrowBlock, Item, TextBlock, row_types, type_name
+from kcli.rows import ArrowBlock, Item, row_types, type_name
 from kcli.rows.declare import Column, RowType, Value, values_of
 from kcli.rows.head import HeadColumn, beside
 
@@ -32,25 +33,6 @@ LONGEST_NULL = 64
 NAN, NOT_FINITE = "NaN", {"-Infinity": float("-inf"), "Infinity": float("inf")}
 """The words for floats that JSON cannot write as numbers."""
 BREAKS_A_CELL = frozenset(',"\t\r\n\0')
-
-
-class Answer(NamedTuple):
-    """The rows of a command.
-
-    `types`: theirs, where the options change them. `possible`: the names of those that these inputs can give,
-    None for any; where it is one, a flat format needs no --only. `default_type`: the one that stdout shows
-    where they are several, and that a file has if it `is_asked` for; `single_view`: its view on a terminal
-    shows the others, too. `text` makes lines of rows, for -o text. `stop_at_limit`: nothing is read after the
-    last row that --limit shows.
-    """
-
-    types: tuple[RowType, ...] | None = None
-    possible: frozenset[str] | None = None
-    default_type: str | None = None
-    is_asked: bool = False
-    single_view: bool = False
-    text: Callable[[Iterable[Item]], Iterable[str | TextBlock]] | None = None
-    stop_at_limit: bool = False
 
 
 class ViewOptions(NamedTuple):

@@ -76,7 +76,7 @@ class FindingRow(NamedTuple):
     found: Annotated[str | None, "what is there"]
 
 
-_ROWS: dict[str, type] = {
+_ROWS_OF_VIEWS: dict[str, type] = {
     BATCHES: DumpBatchRow,
     RECORDS: DumpRecordRow,
     SEGMENTS: ScanSegmentRow,
@@ -96,7 +96,7 @@ _ROWS: dict[str, type] = {
     CLEANINGS: CompactPartitionRow,
     FINDINGS: FindingRow,
 }
-VIEWS = {view: declared_type(row) for view, row in _ROWS.items()}
+VIEWS = {view: declared_type(row) for view, row in _ROWS_OF_VIEWS.items()}
 """The row type of each view; rows of other types that its job gives are left out."""
 
 _HEAD_NAMES = frozenset(column.name for column in HEAD)

@@ -41,7 +41,7 @@ from kcli.output.arrow import ArrowSchema
 from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock
 from kcli.rows.arrow_arrays import binary_parts, booleans, column, integers, repeated, words
-from kcli.rows.declare import declared_type, values_of
+from kcli.rows.declare import AnyRow, declared_type, values_of
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow, RecordHeader
 from kcli.rows.partitions import FROM_FILE, FromFile
 
@@ -142,8 +142,8 @@ def _record_rows(
 
 def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
     """Return a block as Arrow: its records with the decoded columns null, or its batches."""
-    row_type = declared_type(DumpBatchRow if block.records is None else DumpRecordRow)
-    schema = _schema(row_type)
+    row = DumpBatchRow if block.records is None else DumpRecordRow
+    schema = _schema(row)
     made = (
         batch_columns(block, COLUMNS_OF_BATCHES)
         if block.records is None
@@ -154,10 +154,12 @@ def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
         made[field.name] if field.name in made else repeated(constant.get(field.name), field.type, block.rows)
         for field in schema
     ]
-    return ArrowBlock(row_type.name, pa.RecordBatch.from_arrays(arrays, schema=schema))
+    return ArrowBlock(declared_type(row).name, pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
-_schema = cache(arrow_schema)
+@cache
+def _schema(row: type[AnyRow]) -> ArrowSchema:
+    return arrow_schema(declared_type(row))
 
 
 def _record_arrays(block: Block, records: RecordColumns, schema: ArrowSchema) -> dict[str, Array]:

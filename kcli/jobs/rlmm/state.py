@@ -262,7 +262,7 @@ def expand_source(source: str | None, file_set: FileSet, *, selection: Selection
     return replace(expanded, targets=targets)
 
 
-def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as every split
+def grouped(units: list[Unit]) -> list[Unit]:
     """Return a unit for each metadata partition: the snapshots that it covers, then its segments."""
     files: dict[int | None, list[Target]] = {}
     alone: list[Target] = []

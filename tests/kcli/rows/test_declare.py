@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType
 
 import pytest
 
-from kcli.rows.declare import Column, Timestamp, columns_of, row_schema, row_type, type_of, values_of
+from kcli.rows.declare import Column, Timestamp, columns_of, declared_type, row_schema, type_of, values_of
 from tests.rows import ROW_TYPES
 
 Offset = NewType("Offset", int)
@@ -40,7 +40,7 @@ class EveryRow(NamedTuple):
     words: Annotated[tuple[str, ...], "w"]
 
 
-EVERY = row_type("every", EveryRow)
+EVERY = declared_type(EveryRow)
 PAIR = {
     "type": "object",
     "properties": {
