@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kcli.cli.option import option
 from kcli.cli.options import Given
-from kcli.cli.status import MissingError, RefusedError, UsageError
+from kcli.cli.status import RefusedError, UsageError, writing
 from kcli.cli.targets import refuse_log_dirs
 
 
@@ -61,13 +61,8 @@ def bundle(
         summary.failures.extend(topics_not_found(file_set, inputs))
         refuse_log_dirs(f"--out {out}", out, {os.path.realpath(one) for one in file_set.log_dirs})
         job = Bundle(file_set, server_properties(inputs), reading)
-        try:
-            with new_file(out) as file:
-                row = job.write(file, out)
-        except OSError as error:
-            raise MissingError(
-                f"--out {out}: cannot write: {(error.strerror or str(error)).lower()}"
-            ) from error
+        with writing(f"--out {out}"), new_file(out) as file:
+            row = job.write(file, out)
         summary.failures.extend(map(failure_of, job.failures))
         summary.answered = 1
         yield row

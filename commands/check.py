@@ -1,6 +1,5 @@
 """`kcli check`: whether log dirs and partitions are whole, and whether a broker would load them."""
 
-import time
 from typing import TYPE_CHECKING
 
 from kcli.cli.command import Command
@@ -9,6 +8,7 @@ from kcli.cli.options import BROKER, Given, ReadingOptions
 from kcli.cli.parsers import parse_release
 from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
+from kcli.words import clock_ms
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Reduce
@@ -92,7 +92,7 @@ def made(
     selection = inputs.selection()
     metadata: list[KnownMetadata] = []
     plans: list[StartPlan] = []
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock_ms()
     query = None if codes else RetentionQuery(now_ms, server_properties(inputs) or {})
 
     def expanded(file_set: "FileSet") -> "FileSet":

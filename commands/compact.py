@@ -1,6 +1,5 @@
 """`kcli compact`: what one cleaning would leave of each compacted log."""
 
-import time
 from functools import partial
 
 from commands.retention import CONFIG, LOOK_TIME, settings_in, settings_of_server
@@ -33,11 +32,10 @@ def compact(
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.retention import RetentionQuery
     from kcli.kafka.kraft.log_config import POLICY
-    from kcli.kafka.kraft.meta_properties import NEWEST
 
-    now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
+    now_ms = parse_time(at or "now")
     query = RetentionQuery(now_ms, settings_of_server(given.inputs), settings_in(config or ()))
-    release = NEWEST if kafka_version is None else parse_release(kafka_version)
+    release = parse_release(kafka_version)
     job = partial(jobs.compact, query=query, release=release, records=records)
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given

@@ -2,13 +2,13 @@
 
 import os
 import shlex
-from contextlib import chdir
+from contextlib import ExitStack, chdir
 
 import typer
 
 from kcli.cli.boundary import lost
 from kcli.cli.option import option
-from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError
+from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError, reason_of, writing
 
 FOLDER, CRASHED, SAVED = "kcli-demo", "crashed", "saved"
 """The log dir that is unpacked, its copy after a loss of power, and what the story salvages of that."""
@@ -69,7 +69,7 @@ def demo(
         try:
             os.makedirs(keep, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"--keep {keep}: {(error.strerror or str(error)).lower()}") from error
+            raise UsageError(f"--keep {keep}: {reason_of(error)}") from error
         _unpack(keep, f"--keep {keep}")
         status = _show(keep, on_spark=spark)
     else:
@@ -158,16 +158,12 @@ def _unpack(folder: str, word: str) -> None:
         raise MissingError(
             "this installation of kcli has no demo files; install it from a wheel or a full checkout"
         )
-    try:
+    with writing(word), ExitStack() as undo:
+        undo.callback(shutil.rmtree, os.path.join(folder, FOLDER), ignore_errors=True)
         for entry in packed:
             with entry.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:
                 if hasattr(tarfile, "data_filter"):
                     tar.extractall(folder, filter="data")
                 else:  # before Python 3.11.4
                     tar.extractall(folder)  # noqa: S202 - kcli's own archive
-    except BaseException as error:
-        shutil.rmtree(os.path.join(folder, FOLDER), ignore_errors=True)
-        if isinstance(error, OSError):
-            reason = (error.strerror or str(error)).lower()
-            raise MissingError(f"{word}: cannot write: {reason}") from error
-        raise
+        undo.pop_all()

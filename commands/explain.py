@@ -8,6 +8,7 @@ from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging
 from kcli.kafka.findings.catalogue import CATALOGUE
+from kcli.output.suggest import did_you_mean
 
 
 def explain(codes: list[str] | None = argument("[CODE]...", "e.g. EPOCH-001; none: list all.")) -> None:
@@ -17,8 +18,6 @@ def explain(codes: list[str] | None = argument("[CODE]...", "e.g. EPOCH-001; non
             typer.echo(hanging(f"{code}  {rule.severity:7}  ", rule.title))
     for code in map(str.upper, codes or ()):
         if code not in CATALOGUE:
-            from kcli.output.suggest import did_you_mean
-
             near = f"did you mean {other}?" if (other := _with_digits(code)) in CATALOGUE else ""
             advice = near or did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"
             raise UsageError(f"explain {code}: no such code; {advice}")

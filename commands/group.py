@@ -1,6 +1,5 @@
 """`kcli group`: what consumer groups had committed, by the log of their coordinator."""
 
-import time
 from functools import partial
 from glob import has_magic
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
+from kcli.words import clock_ms
 
 app = Group(
     no_args_is_help=True,
@@ -43,7 +43,7 @@ def _command(name: str, given: Given, job: Any, groups: GroupOptions, **more: An
     last_offset, last_time = parse_moment(groups.at)
     names = tuple(split_list(groups.group))
     query = jobs.GroupQuery(
-        now_ms=time.time_ns() // 1_000_000 if last_time is None else last_time,
+        now_ms=clock_ms() if last_time is None else last_time,
         groups=names,
         selection=given.inputs.selection(),
         last_offset=last_offset,
@@ -86,9 +86,8 @@ def list_groups(
     Example: kcli group list /var/lib/kafka/data
     """
     from kcli.jobs import group as jobs
-    from kcli.kafka.kraft.meta_properties import NEWEST
 
-    version = NEWEST if kafka_version is None else parse_release(kafka_version)
+    version = parse_release(kafka_version)
     job = jobs.storage if by_bytes else jobs.list_groups
     return _command("group list", given, job, groups, version=version)
 

@@ -12,6 +12,7 @@ from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
 from kcli.cli.typer_command import summary
 from kcli.manual import TOPICS, page, title
+from kcli.output.suggest import did_you_mean
 
 OPTIONS_PAGE = "options"
 COLUMNS_PAGE = "columns"
@@ -55,8 +56,6 @@ def help(  # noqa: A001 - it has the name of its command
     elif words and words[0] == COLUMNS_PAGE:
         typer.echo("\n".join(_columns(" ".join(words[1:]))))
     else:
-        from kcli.output.suggest import did_you_mean
-
         advice = (
             did_you_mean(topic, [*TOPICS, OPTIONS_PAGE, COLUMNS_PAGE, *commands]).rstrip()
             or "kcli help lists the pages"
@@ -81,7 +80,6 @@ def _contents(group: Any, commands: list[str]) -> Iterator[str]:
 
 def _columns(command: str) -> Iterator[str]:
     """Yield a line for each column of each type of row that a command gives."""
-    from kcli.output.suggest import did_you_mean
     from kcli.rows import COMMANDS, row_types
 
     if command not in COMMANDS:

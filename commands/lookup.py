@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
 from kcli.cli.command import Command
+from kcli.cli.metadata import remote_metadata_of
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import Given
 from kcli.cli.parsers import parse_offset, parse_time
-from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.words import INT32
 
@@ -44,12 +44,8 @@ def offset(
     from kcli.jobs import lookup as jobs
 
     def split(units: "list[Unit]") -> "list[Unit]":
-        from kcli.jobs.tiered_leader import metadata_targets
-
-        metadata_logs = metadata_targets(remote_metadata or [])
-        if metadata_logs.failures:
-            raise UsageError(f"--remote-metadata {metadata_logs.failures[0]}")
-        return [replace(unit, targets=(*unit.targets, *metadata_logs.targets)) for unit in units]
+        elsewhere = remote_metadata_of(remote_metadata)
+        return [replace(unit, targets=(*unit.targets, *elsewhere)) for unit in units]
 
     return Command(
         "lookup offset",

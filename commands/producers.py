@@ -1,6 +1,5 @@
 """`kcli producers`: what a broker remembers of each producer."""
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ def producers(
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.copies import noting_copies
 
-    job = partial(jobs.producers, now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at))
+    job = partial(jobs.producers, now_ms=parse_time(at or "now"))
 
     def job_of(file_set: "FileSet") -> "Map":
         return partial(job, known=known_settings(metadata_of(file_set)))

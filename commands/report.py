@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping
 
 import typer
@@ -12,8 +11,9 @@ from kcli.cli.boundary import say
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, EngineOptions, Inputs
 from kcli.cli.parsers import parse_release
-from kcli.cli.status import RefusedError, UsageError
+from kcli.cli.status import RefusedError, UsageError, reason_of
 from kcli.cli.targets import refuse_log_dirs, replace_file
+from kcli.words import clock_ms
 
 
 def report(
@@ -63,7 +63,7 @@ def report(
         taken = {parameter.name for parameter in command.params}
         words = [text for option_name, text in _words(inputs, given) if option_name in taken]
         sections.append(section_of(name, command, words, paths))
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock_ms()
     version = kafka_version or f"{'.'.join(map(str, NEWEST[:2]))}, log dirs of ZooKeeper as 3.9"
     blocks = report_blocks(sections, now_ms, version, ["kcli", *sys.argv[1:]])
     replace_file(
@@ -103,6 +103,4 @@ def _refuse(out: str, paths: list[str]) -> None:
     try:
         os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     except OSError as error:
-        raise UsageError(
-            f"--out {out}: cannot write there: {(error.strerror or str(error)).lower()}"
-        ) from error
+        raise UsageError(f"--out {out}: cannot write there: {reason_of(error)}") from error

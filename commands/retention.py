@@ -1,11 +1,11 @@
 """`kcli retention`: what goes of each log, when, and why the rest stays."""
 
-import time
 from collections.abc import Iterable
 from functools import partial
 
 from commands.startup import METADATA_PATH
 from kcli.cli.command import Command
+from kcli.cli.metadata import remote_metadata_of
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, Given, Inputs
 from kcli.cli.parsers import parse_time
@@ -41,14 +41,12 @@ def retention(
     from kcli.cli.inputs import log_dir_of_metadata
     from kcli.jobs import retention as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
-    from kcli.jobs.tiered_leader import metadata_targets, with_events
+    from kcli.jobs.tiered_leader import with_events
     from kcli.kafka.kraft.log_config import POLICY
 
-    elsewhere = metadata_targets(remote_metadata or [])
-    if elsewhere.failures:
-        raise UsageError(f"--remote-metadata {elsewhere.failures[0]}")
+    elsewhere = remote_metadata_of(remote_metadata)
     query = jobs.RetentionQuery(
-        time.time_ns() // 1_000_000 if at is None else parse_time(at),
+        parse_time(at or "now"),
         settings_of_server(given.inputs),
         settings_in(config or ()),
     )
@@ -60,7 +58,7 @@ def retention(
         given,
         partial(jobs.retention, query=query),
         expand=expand,
-        split=lambda units: with_events(units, elsewhere.targets),
+        split=lambda units: with_events(units, elsewhere),
         answer=Answer(single_view=True),
         without_rows="__cluster_metadata is cut by its snapshots, not by retention: "
         "metadata.max.retention.bytes, metadata.max.retention.ms",

@@ -1,12 +1,12 @@
 """`kcli rlmm`: what a tiered partition's leader answers, keeps and deletes, by its log and remote events."""
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 from commands.retention import settings_of_server
 from commands.startup import METADATA_PATH
 from kcli.cli.command import Command, RowTopics
+from kcli.cli.metadata import remote_metadata_of
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import Given
 from kcli.cli.parsers import parse_offset, parse_time
@@ -29,19 +29,17 @@ STORAGE = option(
 
 def _command(name: str, given: Given, job: "Map", metadata: list[str] | None) -> Command:
     """Return the command of a job over user partitions, each with the directories of the metadata topic."""
-    from kcli.jobs.tiered_leader import metadata_targets, topics, with_metadata
+    from kcli.jobs.tiered_leader import topics, with_metadata
 
-    elsewhere = metadata_targets(metadata or [])
-    if elsewhere.failures:
-        raise UsageError(f"--remote-metadata {elsewhere.failures[0]}")
-    if metadata and not elsewhere.targets:
+    elsewhere = remote_metadata_of(metadata)
+    if metadata and not elsewhere:
         raise UsageError(f"--remote-metadata {metadata[0]}: no partition of __remote_log_metadata is there")
     selection = given.inputs.selection()
     return Command(
         name,
         given,
         job,
-        split=lambda units: with_metadata(units, elsewhere.targets, selection),
+        split=lambda units: with_metadata(units, elsewhere, selection),
         topics=RowTopics(topics),
     )
 
@@ -149,7 +147,7 @@ def retention(
     from kcli.jobs.retention import RetentionQuery
     from kcli.jobs.rlmm import tiers
 
-    now_ms = int(time.time() * 1000) if at is None else parse_time(at)
+    now_ms = parse_time(at or "now")
     for whole, local, name in (
         (retention_ms, local_retention_ms, "ms"),
         (retention_bytes, local_retention_bytes, "bytes"),

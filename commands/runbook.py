@@ -5,6 +5,7 @@ import typer
 from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging
+from kcli.output.suggest import did_you_mean
 from kcli.runbooks import runbooks
 
 
@@ -27,7 +28,5 @@ def runbook(
     elif name in all_of_them:
         typer.echo(all_of_them[name].text, nl=False)
     else:
-        from kcli.output.suggest import did_you_mean
-
         advice = did_you_mean(name, all_of_them).rstrip() or "kcli runbook lists them"
         raise UsageError(f"runbook {name}: no such runbook; {advice}")

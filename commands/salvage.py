@@ -1,15 +1,15 @@
 """`kcli salvage`: a clean copy of a damaged partition, elsewhere."""
 
 import os
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcli.cli.command import Command
 from kcli.cli.option import argument, option
 from kcli.cli.options import INDEX_INTERVAL_BYTES, Given
-from kcli.cli.status import RefusedError, UsageError
+from kcli.cli.status import RefusedError, UsageError, reason_of
 from kcli.cli.targets import refuse_log_dirs
+from kcli.words import clock_ms
 
 if TYPE_CHECKING:
     from kcli.logdir.find import FileSet
@@ -40,7 +40,7 @@ def salvage(
     if given.engine.uses_spark:
         raise UsageError("--spark: the copy is written by this process, on this host")
     _refuse(out)
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock_ms()
     job = Salvage(out=out, now_ms=now_ms, what=what, index_interval_bytes=index_interval_bytes)
     engine = given.engine._replace(jobs=1)
     return Command(
@@ -63,7 +63,7 @@ def _refuse(out: str) -> None:
         except NotADirectoryError as error:
             raise RefusedError(f"--out {out}: this is a file; choose a new directory") from error
         except OSError as error:
-            raise UsageError(f"--out {out}: {(error.strerror or str(error)).lower()}") from error
+            raise UsageError(f"--out {out}: {reason_of(error)}") from error
     refuse_log_dirs(f"--out {out}", out)
 
 

@@ -4,6 +4,7 @@ import typer
 
 from kcli.cli.option import argument
 from kcli.cli.status import UsageError
+from kcli.output.suggest import did_you_mean
 from kcli.rows import COMMANDS
 
 
@@ -13,8 +14,6 @@ def schema(words: list[str] | None = argument("COMMAND...", "e.g. epoch end-offs
 
     command = " ".join(words or ())
     if command not in COMMANDS:
-        from kcli.output.suggest import did_you_mean
-
         raise UsageError(
             f"schema {command or 'COMMAND'}: {did_you_mean(command, COMMANDS)}expected one of "
             f"{', '.join(COMMANDS)}"

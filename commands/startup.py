@@ -58,8 +58,6 @@ def startup(
     """
     version = None if kafka_version is None else parse_release(kafka_version)
     rate = parse_rate(read_rate, "--read-rate")
-    import time
-
     from kcli.cli.inputs import (
         broker_of,
         find_listed,
@@ -85,7 +83,7 @@ def startup(
     from kcli.rows.startup import StartupReleaseRow
 
     request = replicas.StartRequest(
-        now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
+        now_ms=parse_time(at or "now"),
         shutdown=start.shutdown,
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,

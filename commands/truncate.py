@@ -10,9 +10,9 @@ from kcli.cli.boundary import say
 from kcli.cli.command import Command, Split
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, BROKER_STATE, RUNNING, Given, Inputs, Output, StartOptions
-from kcli.cli.status import MissingError, RefusedError, UsageError
+from kcli.cli.status import RefusedError, UsageError, writing
 from kcli.cli.targets import refuse_log_dirs
-from kcli.words import INT32, INT64
+from kcli.words import INT32, INT64, clock_ms
 
 if TYPE_CHECKING:
     from kcli.cli.command import OnOutcomes
@@ -108,8 +108,6 @@ def truncate(
     is_running = broker == RUNNING
     if is_running and start.shutdown is not None:
         raise UsageError("--shutdown: how a broker stopped; with --broker running it did not")
-    import time
-
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.truncate import truncate as jobs
 
@@ -123,7 +121,7 @@ def truncate(
         )
 
     request = jobs.Request(
-        now_ms=time.time_ns() // 1_000_000,
+        now_ms=clock_ms(),
         to_offset=to_offset,
         to_epoch=to_epoch,
         to_high_watermark=to_high_watermark,
@@ -199,12 +197,9 @@ def _rescue_to(path: str, output: Output) -> "OnOutcomes":
 
     def along(outcomes: "Iterator[Outcome]", units: "list[Unit]") -> "Iterator[Outcome]":
         rescue = Rescue(path)
-        try:
+        with writing(f"--rescue {path}"):
             os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
             yield from rescue.along(outcomes, units)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise MissingError(f"--rescue {path}: cannot write: {reason}") from error
         if rescue.is_there and not output.quiet:
             records = f"{rescue.saved} record{'s' * (rescue.saved != 1)}"
             partitions = f"{rescue.partitions} partition{'s' * (rescue.partitions != 1)}"

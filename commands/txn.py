@@ -1,6 +1,5 @@
 """`kcli txn`: transactions, as their coordinators and the data partitions know them."""
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,9 +33,8 @@ def list_(*, kafka_version: str | None = KAFKA_VERSION, given: Given) -> Command
     Example: kcli txn list /var/lib/kafka/data
     """
     from kcli.jobs import transactions as jobs
-    from kcli.kafka.kraft.meta_properties import NEWEST
 
-    version = NEWEST if kafka_version is None else parse_release(kafka_version)
+    version = parse_release(kafka_version)
     selection = given.inputs.selection()
     return Command(
         "txn list",
@@ -72,7 +70,7 @@ def open_(
     from kcli.jobs import transactions as jobs
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
 
-    now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
+    now_ms = parse_time(at or "now")
     job = partial(jobs.opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
     longest_ms, selection = duration_ms(max_timeout), given.inputs.selection()
 

@@ -10,6 +10,7 @@
 """
 
 import re
+import time
 from collections.abc import Callable, Iterable
 from itertools import chain, groupby, pairwise
 
@@ -132,22 +133,27 @@ def duration(milliseconds: int) -> str:
     return f"{milliseconds // large} {first}" + (f" {rest} {second}" if rest else "")
 
 
+def clock_ms() -> int:
+    """Return the time in epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
 def moment_ms(text: str, now_ms: int | None = None) -> int:
     """Return a moment in epoch milliseconds; WordError for what is none. `now_ms`: None for the clock."""
+    now = clock_ms() if now_ms is None else now_ms
     if re.fullmatch(r"-?[0-9]{1,19}", text):
         return _bounded(text, int(text))
     if text in DAYS:
-        now = _now(now_ms)
         return now - now % UNITS["d"] + DAYS[text] * UNITS["d"]
     if text == "now":
-        return _now(now_ms)
+        return now
     if DURATION_TEXT.fullmatch(text):
-        return _bounded(text, _now(now_ms) - duration_ms(text))
+        return _bounded(text, now - duration_ms(text))
     if text.startswith("-") and DURATION_TEXT.fullmatch(text[1:]):
         raise WordError(f"time {text!r}: for so long ago write {text[1:]}")
     if text.startswith(("@-", "@+")):
         by = duration_ms(text[2:])
-        return _bounded(text, _now(now_ms) + (by if text[1] == "+" else -by))
+        return _bounded(text, now + (by if text[1] == "+" else -by))
     from datetime import UTC, datetime, timedelta
 
     try:
@@ -157,12 +163,6 @@ def moment_ms(text: str, now_ms: int | None = None) -> int:
         return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     except (ValueError, OverflowError) as error:
         raise WordError(f"time {text!r}: {EXPECTED_TIME}") from error
-
-
-def _now(now_ms: int | None) -> int:
-    import time
-
-    return time.time_ns() // 1_000_000 if now_ms is None else now_ms
 
 
 def _bounded(text: str, moment: int) -> int:

@@ -13,7 +13,7 @@ import typer
 
 from kcli.cli.caller import CALLER
 from kcli.cli.signals import Interrupted
-from kcli.cli.status import CommandError, ExitStatus
+from kcli.cli.status import CommandError, ExitStatus, reason_of
 from kcli.words import WordError
 
 TRACEBACKS_FROM = 2
@@ -87,7 +87,7 @@ def boundary(*, verbose: int = 0) -> Iterator[None]:
     except Exception as error:
         flush_quietly()
         if isinstance(error, OSError) and error.errno in UNWRITABLE:
-            say(f"kcli: cannot write output: {(error.strerror or str(error)).lower()}")
+            say(f"kcli: cannot write output: {reason_of(error)}")
             raise typer.Exit(ExitStatus.SOME_UNANSWERED) from error
         internal(error, verbose=verbose)
         raise typer.Exit(ExitStatus.INTERNAL) from error

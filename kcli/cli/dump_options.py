@@ -9,6 +9,7 @@ from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 from kcli.cli.option import option
 from kcli.cli.parsers import parse_time, split_list
 from kcli.cli.status import UsageError
+from kcli.output.suggest import did_you_mean
 from kcli.words import INT32, INT64, parse_integers, parse_offsets, parse_times
 
 if TYPE_CHECKING:
@@ -123,8 +124,6 @@ class SelectionOptions(NamedTuple):
         codecs = split_list(self.codec)
         for name in codecs:
             if name not in COMPRESSION_NAMES.values():
-                from kcli.output.suggest import did_you_mean
-
                 names = COMPRESSION_NAMES.values()
                 raise UsageError(f"--codec {name}: {did_you_mean(name, names)}one of {', '.join(names)}")
         pattern = None if self.grep is None else os.fsencode(self.grep)

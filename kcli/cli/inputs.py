@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from kcli.cli.command import Expand, Split
 from kcli.cli.options import Inputs
 from kcli.cli.parsers import split_list
-from kcli.cli.status import MissingError, RefusedError, UsageError
+from kcli.cli.status import MissingError, RefusedError, UsageError, reason_of
 from kcli.engine.contract import Unit
 from kcli.logdir.archives import HEAD_BYTES, archive_inputs, is_archive, unpack_stream
 from kcli.logdir.buffers import FileError
@@ -20,6 +20,7 @@ from kcli.logdir.classify import is_of_a_bundle
 from kcli.logdir.find import FileSet, find
 from kcli.logdir.log_dirs import version_of
 from kcli.logdir.targets import PARTITION, Selection
+from kcli.output.suggest import did_you_mean
 from kcli.rows import Failure
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _stdin(word: str) -> Iterator[BinaryIO]:
     try:
         yield sys.stdin.buffer
     except OSError as error:
-        raise UsageError(f"{word}: stdin: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{word}: stdin: {reason_of(error)}") from error
 
 
 def _list_on_stdin() -> bytes:
@@ -310,8 +311,6 @@ def topics_not_found(file_set: FileSet, inputs: Inputs) -> Iterator[Failure]:
 
 def advice(inputs: Inputs, names: Iterable[str]) -> str:
     """Return which of the known topics --topic may mean."""
-    from kcli.output.suggest import did_you_mean
-
     topics = sorted(set(names))
     asked = [word for word in split_list(inputs.topic) if word not in topics]
     words = " ".join(filter(None, (did_you_mean(word, topics).rstrip() for word in asked)))

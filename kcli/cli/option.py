@@ -13,6 +13,7 @@ import typer
 from typer.models import OptionInfo
 
 from kcli.cli.status import UsageError
+from kcli.output.suggest import did_you_mean
 
 REQUIRED = ...
 """Typer's default of what must be given."""
@@ -99,8 +100,6 @@ def _completer(name: str, words: Words) -> Callable[..., Any] | None:
 def choose(name: str, value: str, choices: tuple[str, ...]) -> str:
     """Return a value that is one of few; UsageError, with a suggestion, for another."""
     if value not in choices:
-        from kcli.output.suggest import did_you_mean
-
         advice = did_you_mean(value, choices)
         raise UsageError(f"{name} {value}: {advice}expected one of {', '.join(choices)}")
     return value

@@ -6,7 +6,6 @@ import re
 import socket
 import stat
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 from kcli import __version__
 from kcli.cli.boundary import say
 from kcli.cli.options import Output
-from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError
+from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError, reason_of
 from kcli.cli.summary import RunSummary
 from kcli.cli.targets import refuse_log_dirs
 from kcli.kafka.findings.findings import SEVERITIES, Finding
@@ -29,6 +28,7 @@ from kcli.output.values import iso
 from kcli.output.view import View
 from kcli.rows import Failure, Item
 from kcli.rows.head import HeadColumn, head_of
+from kcli.words import clock_ms
 
 LABEL = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,62})=(.{0,1024})")
 NO_PLACE = frozenset(
@@ -206,7 +206,7 @@ def _refuse_what_is_there(out: Out) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise UsageError(f"--out {out.word}: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"--out {out.word}: {reason_of(error)}") from error
     if stat.S_ISDIR(mode) and out.is_run and not os.listdir(out.path):
         return
     if stat.S_ISDIR(mode):
@@ -235,7 +235,7 @@ def _explained(out: Out) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         if error.errno in NO_PLACE:
             raise UsageError(f"--out {out.word}: cannot write there: {reason}") from error
         raise MissingError(f"--out {out.word}: cannot write: {reason}") from error
@@ -271,7 +271,7 @@ def run_record(view: View, summary: RunSummary) -> dict[str, object]:
         "host": socket.gethostname(),
         "run": run_name(summary),
         "started_timestamp": summary.started_ms,
-        "ended_timestamp": time.time_ns() // 1_000_000,
+        "ended_timestamp": clock_ms(),
         "inputs": summary.inputs,
         "answered": summary.inputs - summary.unread,
         "findings": {severity: severities[severity] for severity in SEVERITIES},

@@ -62,14 +62,16 @@ def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:
         raise UsageError(f"{option} {','.join(words)}: {expected}") from error
 
 
-def parse_release(text: str) -> tuple[int, ...]:
-    """Return a release like 3.9 or 4.3.1 as numbers."""
+def parse_release(text: str | None) -> tuple[int, ...]:
+    """Return a release like 3.9 or 4.3.1 as numbers; the newest for None."""
+    from kcli.kafka.kraft.meta_properties import NEWEST
+
+    if text is None:
+        return NEWEST
     match = re.fullmatch(r"([3-9])\.([0-9]{1,2})(?:\.([0-9]{1,2}))?", text)
     if match is None:
         raise UsageError(f"--kafka-version {text}: expected a release such as 3.9 or 4.3.1, from 3.0 on")
     version = tuple(int(number) for number in match.groups() if number is not None)
-    from kcli.kafka.kraft.meta_properties import NEWEST
-
     if version[:2] > NEWEST:
         newest = ".".join(map(str, NEWEST))
         raise UsageError(f"--kafka-version {text}: {newest} is the newest release whose start kcli knows")

@@ -18,7 +18,8 @@ from itertools import chain
 from typing import Any
 
 from kcli.cli.option import WITHOUT_DEFAULT, every_command, long_name
-from kcli.cli.status import UsageError
+from kcli.cli.status import UsageError, reason_of
+from kcli.output.suggest import did_you_mean
 
 
 def config_path() -> str | None:
@@ -79,7 +80,7 @@ def _read(path: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             return tomllib.load(file)
     except OSError as error:
-        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{path}: {reason_of(error)}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not TOML: {error}") from error
 
@@ -89,8 +90,6 @@ def _refuse_unknown(table: dict[str, Any], options: set[str], words: set[str], p
     for key, value in table.items():
         kind, names = ("command", words) if isinstance(value, dict) else ("option", options)
         if key not in names:
-            from kcli.output.suggest import did_you_mean
-
             raise UsageError(
                 f"{path}: {key}: no such {kind}; {did_you_mean(key, sorted(names))}".rstrip("; ")
             )

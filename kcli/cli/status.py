@@ -1,5 +1,7 @@
 """The exit statuses, and the exceptions that end a command with one line and one of them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import ClassVar
 
@@ -56,3 +58,17 @@ class MissingError(CommandError):
     """A part of the environment is missing: no JVM, no pyspark."""
 
     status = ExitStatus.SOME_UNANSWERED
+
+
+def reason_of(error: OSError) -> str:
+    """Return why the system refuses something, in its words."""
+    return (error.strerror or str(error)).lower()
+
+
+@contextmanager
+def writing(word: str) -> Iterator[None]:
+    """Turn an error of writing into MissingError; `word`: how the target was given."""
+    try:
+        yield
+    except OSError as error:
+        raise MissingError(f"{word}: cannot write: {reason_of(error)}") from error

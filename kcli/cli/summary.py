@@ -1,19 +1,20 @@
 """Findings, errors and counts of a run, the exit status that follows, and where --findings sends findings."""
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from kcli.cli.signals import Interrupted, acknowledge
-from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError, worst
+from kcli.cli.status import ExitStatus, RefusedError, UsageError, worst, writing
 from kcli.engine.contract import Outcome
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.logdir.find import FileSet
 from kcli.output.formats import CSV, NDJSON, PARQUET, OutputFormat, format_of, is_run_directory
+from kcli.output.suggest import did_you_mean
 from kcli.output.text import distinct
 from kcli.rows import Failure, Item, TextBlock
 from kcli.rows.bad_news import is_bad_finding
+from kcli.words import clock_ms
 
 INLINE, STDERR, NONE = "inline", "stderr", "none"
 DESTINATIONS = (INLINE, STDERR, NONE)
@@ -40,7 +41,7 @@ class RunSummary:
     ended: ExitStatus = ExitStatus.CLEAN
     signal_status: int | None = None
     command: str = ""
-    started_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    started_ms: int = field(default_factory=clock_ms)
 
     def add(self, outcome: Outcome, differs: Callable[[Item], bool] | None = None) -> None:
         """Add the findings, the error and the part of an outcome, and count it if it answers its input.
@@ -130,8 +131,6 @@ def check_destination(word: str) -> None:
     if word in DESTINATIONS:
         return
     if _format(word) is None:
-        from kcli.output.suggest import did_you_mean
-
         raise UsageError(
             f"--findings {word}: {did_you_mean(word, DESTINATIONS)}expected {', '.join(DESTINATIONS)}, or a "
             f"file that ends in {', '.join(f'.{extension}' for extension in FINDINGS_FORMATS)}"
@@ -158,13 +157,9 @@ def write_findings(word: str, summary: RunSummary) -> None:
         return
     from kcli.output.files import write_finding_rows
 
-    try:
+    with writing(f"--findings {word}"):
         os.makedirs(os.path.dirname(word) or ".", exist_ok=True)
         write_finding_rows(word, form, *summary.messages())
-    except OSError as error:
-        raise MissingError(
-            f"--findings {word}: cannot write: {(error.strerror or str(error)).lower()}"
-        ) from error
 
 
 def _format(word: str) -> OutputFormat | None:

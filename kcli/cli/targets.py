@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Collection
 
-from kcli.cli.status import MissingError, RefusedError, UsageError
+from kcli.cli.status import RefusedError, UsageError, writing
 from kcli.logdir.buffers import irregular
 from kcli.logdir.write_guard import log_dir_around, upwards
 
@@ -26,14 +26,10 @@ def replace_file(option: str, path: str, text: str) -> None:
     """Write a file at once: it has all of the text, or what it had before."""
     from kcli.output.files import new_file
 
-    try:
-        with new_file(path) as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise MissingError(f"{option} {path}: cannot write: {reason}") from error
+    with writing(f"{option} {path}"), new_file(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read_text(option: str, path: str, most: int) -> str | None:

@@ -18,6 +18,7 @@ from kcli.cli.command import Command
 from kcli.cli.option import COMPLETE, SHARED, OptionDeclaration, choose
 from kcli.cli.settings import config_path, default_map, drop_format_for_stdout
 from kcli.cli.status import UsageError
+from kcli.output.suggest import did_you_mean
 from kcli.words import INT32, INT64
 
 WIDEST_HELP = 120
@@ -150,8 +151,6 @@ class GroupOfCommands(TyperGroup):
 
     def advice(self, path: str, word: str, names: list[str]) -> str:
         """Return what to type in place of a word that is no command."""
-        from kcli.output.suggest import did_you_mean
-
         return did_you_mean(word, names).rstrip() or f"{path} -h lists the commands"
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from kcli.output.answer import Answer
 from kcli.output.formats import FORMATS, PROMETHEUS, TEXT, TSV, OutputFormat, RowStyle
 from kcli.output.screen import Screen
+from kcli.output.suggest import did_you_mean
 from kcli.rows import ArrowBlock, Item, row_types, type_name
 from kcli.rows.declare import Column, RowType, Value, values_of
 from kcli.rows.head import HeadColumn, beside
+from kcli.words import clock_ms
 
 if TYPE_CHECKING:
     from kcli.output.where import Condition
@@ -258,8 +260,6 @@ def _format(command: str, output: str, *, text: bool, to_file: bool) -> OutputFo
     if output == PROMETHEUS.name:
         asked = f"--out FILE.{PROMETHEUS.extension}" if to_file else f"--output {output}"
         raise ViewError(f"{asked}: {command} has no metrics; {', '.join(sorted(PROMETHEUS.of or ()))} have")
-    from kcli.output.suggest import did_you_mean
-
     advice = did_you_mean(output, on_stdout)
     raise ViewError(f"--output {output}: {advice}{command} prints {', '.join(on_stdout)}")
 
@@ -269,8 +269,6 @@ def _only(name: str, types: tuple[RowType, ...], command: str) -> RowType:
     names = [row_type.name for row_type in types]
     if name in names:
         return types[names.index(name)]
-    from kcli.output.suggest import did_you_mean
-
     raise ViewError(
         f"--only {name}: {did_you_mean(name, names)}{command} has rows of type {', '.join(names)}"
     )
@@ -291,11 +289,9 @@ def _columns(
 
 def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Condition":
     """Return a condition that can be used; ViewError for another."""
-    import time
-
     from kcli.output.where import Condition, WhereError, columns_of, keeps
 
-    where = Condition(text, time.time_ns() // 1_000_000)
+    where = Condition(text, clock_ms())
     try:
         for name in columns_of(text):
             _known(name, types, "--where", command)
@@ -309,8 +305,6 @@ def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Conditio
 def _known(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:
     columns = list(dict.fromkeys(column for row_type in types for column in row_type.names))
     if name not in columns:
-        from kcli.output.suggest import did_you_mean
-
         advice = did_you_mean(name, columns)
         others = f"kcli help columns {command} lists all" if advice else f"there are {', '.join(columns)}"
         quoted = f"; a text has quotes: '{name}'" if option == "--where" else ""

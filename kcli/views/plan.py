@@ -6,7 +6,6 @@ A unit that cannot be read gives the rows before the damage and no more; what is
 
 import os
 import socket
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -57,6 +56,7 @@ from kcli.rows.declare import RowType, names_of, values_of
 from kcli.rows.scan import ScanSegmentRow
 from kcli.views import definitions
 from kcli.views.options import ViewQuery
+from kcli.words import clock_ms
 
 ArrowSchema: TypeAlias = Any
 
@@ -178,7 +178,7 @@ def _scan_reduce(_file_set: FileSet) -> Reduce:
 
 def _check(_query: ViewQuery, file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
     known = known_settings(metadata_of(file_set))
-    query = RetentionQuery(time.time_ns() // 1_000_000)
+    query = RetentionQuery(clock_ms())
     plans = plans_at_rest(file_set.given_log_dirs, are_named=True) if file_set.named_log_dirs else []
     request = with_plans(StartRequest(known=known, selection=file_set.selection), plans)
     return ViewCommand(
@@ -198,7 +198,7 @@ def _check_reduce(file_set: FileSet, plans: Sequence[StartPlan], query: Retentio
 
 
 def _groups(query: ViewQuery, _file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
-    asked = groups.GroupQuery(now_ms=time.time_ns() // 1_000_000, selection=query.selection)
+    asked = groups.GroupQuery(now_ms=clock_ms(), selection=query.selection)
     is_list = query.view == definitions.GROUP_LIST
     job = groups.list_groups if is_list else groups.offsets
     topics = groups.OFFSET_TOPICS[: 1 if is_list else None]
@@ -220,12 +220,12 @@ def _metadata(query: ViewQuery, _file_set: FileSet, _columns: Collection[str]) -
 
 def _producers(_query: ViewQuery, file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
     known = known_settings(metadata_of(file_set))
-    job = partial(producers, now_ms=time.time_ns() // 1_000_000, known=known)
+    job = partial(producers, now_ms=clock_ms(), known=known)
     return ViewCommand(job, PARTITIONS_ONLY, with_undecodable)
 
 
 def _retention(*_: object) -> ViewCommand:
-    job = partial(retention, query=RetentionQuery(time.time_ns() // 1_000_000))
+    job = partial(retention, query=RetentionQuery(clock_ms()))
     return ViewCommand(job, PARTITIONS_ONLY, split=lambda units, _: with_events(units, ()))
 
 
@@ -255,7 +255,7 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, FileSet, Collection[str]], ViewCom
     definitions.RETAINED: _retention,
     definitions.RETAINED_LOGS: _retention,
     definitions.CLEANINGS: lambda *_: ViewCommand(
-        partial(compact, query=RetentionQuery(time.time_ns() // 1_000_000), release=NEWEST), PARTITIONS_ONLY
+        partial(compact, query=RetentionQuery(clock_ms()), release=NEWEST), PARTITIONS_ONLY
     ),
     definitions.FINDINGS: _check,
 }
