@@ -13,7 +13,7 @@ from kcli.engine.contract import Job, Outcome, Unit
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.targets import Target
 from kcli.rows import Failure
-from kcli.rows.declare import row_type
+from kcli.rows.declare import declared_type
 
 
 def unit(number, does="answer"):
@@ -31,7 +31,7 @@ def units(*does):
     return [unit(number, what) for number, what in enumerate(does)]
 
 
-class Row(NamedTuple):
+class EpochRow(NamedTuple):
     """A row as an engine sees it: a tuple of a declared type that can be pickled."""
 
     unit: Annotated[int, "number of the unit, or what else identifies it"]
@@ -40,7 +40,7 @@ class Row(NamedTuple):
     more: Annotated[int | None, "what else there is"] = None
 
 
-EPOCH = row_type("epoch", Row)
+EPOCH = declared_type(EpochRow)
 
 
 class AwkwardError(Exception):
@@ -63,17 +63,19 @@ def scan(given, *, rows=2):
             number=given.number, error=Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc")
         )
     if does == "unpicklable":
-        return Outcome(number=given.number, rows=[Row(lambda: None)])
+        return Outcome(number=given.number, rows=[EpochRow(lambda: None)])
     if given.start < {"long": 3, "longest": 70}.get(does, 0):
         rest = replace(given, start=given.start + 1)
-        return Outcome(number=given.number, rows=[Row(given.number, given.start)], continuation=rest)
+        return Outcome(number=given.number, rows=[EpochRow(given.number, given.start)], continuation=rest)
     if does == "long":
         return Outcome(
             number=given.number,
-            rows=[Row(given.number, given.start)],
+            rows=[EpochRow(given.number, given.start)],
             findings=[Finding("LOG-005", "end", "d", "f")],
         )
-    return Outcome(number=given.number, rows=[Row(given.number, n, b"\0\xff", None) for n in range(rows)])
+    return Outcome(
+        number=given.number, rows=[EpochRow(given.number, n, b"\0\xff", None) for n in range(rows)]
+    )
 
 
 def dies_once(given, *, marker):
@@ -81,7 +83,7 @@ def dies_once(given, *, marker):
     if os.path.basename(given.target.path) == "die" and not os.path.exists(marker):
         open(marker, "w").close()
         os._exit(9)
-    return Outcome(number=given.number, rows=[Row(given.number, n) for n in range(2)])
+    return Outcome(number=given.number, rows=[EpochRow(given.number, n) for n in range(2)])
 
 
 def sleeps(given):
@@ -93,14 +95,14 @@ def sleeps(given):
 def wide(given):
     """Answer with a row of 10,000 bytes that cannot be made fewer."""
     return Outcome(
-        number=given.number, rows=[Row(given.number, random.Random(given.number).randbytes(10_000))]
+        number=given.number, rows=[EpochRow(given.number, random.Random(given.number).randbytes(10_000))]
     )
 
 
 def compare(given):
     """Answer with the names of both targets."""
     names = [os.path.basename(target.path) for target in given.targets]
-    return Outcome(number=given.number, rows=[Row(given.number, *names)])
+    return Outcome(number=given.number, rows=[EpochRow(given.number, *names)])
 
 
 def count(given):
@@ -114,13 +116,13 @@ def add(left, right):
     """Add the numbers of neighbours; the sum is a row once the group is complete."""
     partials = [each.partial for each in (left, right) if each is not None]
     total = sum(partial for partial in partials if not isinstance(partial, Unit))
-    rows = [Row(total)] if right is None else []
+    rows = [EpochRow(total)] if right is None else []
     return replace(right or left, rows=rows, partial=total)
 
 
 def paths(given):
     return Outcome(
-        number=given.number, rows=[Row(given.target.path, given.target.log_dir, given.target.shown)]
+        number=given.number, rows=[EpochRow(given.target.path, given.target.log_dir, given.target.shown)]
     )
 
 
@@ -138,7 +140,7 @@ class EngineSuite:
         outcomes = list(engine(Job(scan), units(*["answer"] * 200)))
 
         assert [outcome.number for outcome in outcomes] == list(range(200))
-        assert outcomes[7].rows == [Row(7, 0, b"\0\xff", None), Row(7, 1, b"\0\xff", None)]
+        assert outcomes[7].rows == [EpochRow(7, 0, b"\0\xff", None), EpochRow(7, 1, b"\0\xff", None)]
 
     def test_options_bound_to_the_scan_arrive(self, engine):
         (outcome,) = engine(Job(partial(scan, rows=5)), units("answer"))
@@ -259,4 +261,4 @@ def long_units(given, *, marker=None, at=0):
         os._exit(9)
     rest = replace(given, start=given.start + 1) if given.start < LONG else None
     values = (given.number, given.start, bytes([given.number]) * LARGE, os.getpid())
-    return Outcome(number=given.number, rows=[Row(*values)], continuation=rest)
+    return Outcome(number=given.number, rows=[EpochRow(*values)], continuation=rest)

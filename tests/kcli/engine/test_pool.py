@@ -18,7 +18,7 @@ from kcli.engine.contract import EngineMissingError, Job, Outcome
 from kcli.engine.inline import inline
 from kcli.engine.pool import CALLS_A_WORKER, MOST_UNITS, pool
 from kcli.rows import TextBlock
-from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, units
+from tests.engine_suite import LARGE, LONG, EpochRow, SpreadSuite, long_units, scan, units
 from tests.processes import run_program
 from tests.unprivileged import as_unprivileged
 
@@ -33,7 +33,7 @@ class TestPool(SpreadSuite):
 
 def who(unit):
     time.sleep(0.01)
-    return Outcome(number=unit.number, rows=[Row(os.getpid())])
+    return Outcome(number=unit.number, rows=[EpochRow(os.getpid())])
 
 
 def test_the_pool_works_in_other_processes_and_in_several():
@@ -207,7 +207,7 @@ def all_die_once(given, *, marker):
                 ):
                     os.kill(int(path.parts[2]), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(number=given.number, rows=[Row(given.number)])
+    return Outcome(number=given.number, rows=[EpochRow(given.number)])
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
@@ -216,7 +216,7 @@ def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs)
     outcomes = list(pool(jobs)(Job(partial(all_die_once, marker=str(tmp_path / "died"))), work))
 
     assert [(outcome.rows, outcome.error) for outcome in outcomes] == [
-        ([Row(number)], None) for number in range(3)
+        ([EpochRow(number)], None) for number in range(3)
     ]
 
 

@@ -9,7 +9,7 @@ from kcli.engine.inline import reduced
 from kcli.jobs.scan.log_ranges import drop_after_end
 from kcli.logdir.find import file_target
 from kcli.rows import Failure
-from tests.engine_suite import Row
+from tests.engine_suite import EpochRow
 
 ERROR = Failure("0.log", "corrupt", 7, None, "byte 7")
 
@@ -19,7 +19,7 @@ def outcomes_of(*ends):
     return [
         Outcome(
             number=number,
-            rows=[Row(number)],
+            rows=[EpochRow(number)],
             ran_past_end=end == "past",
             error=ERROR if end == "error" else None,
         )
