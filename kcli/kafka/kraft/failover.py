@@ -128,10 +128,9 @@ class QuorumNode(NamedTuple):
 
     def votes_with(self, other: "QuorumNode") -> bool:
         """Whether this node is a voter by the log of another, or its own: of KIP-853 by its directory too."""
-        return self.cluster_id == other.cluster_id and any(
-            voter.node_id == self.node_id and voter.directory_id in {None, self.directory_id}
-            for voter in other.voters
-        )
+        ids = {None, self.directory_id}
+        is_named = any(one.node_id == self.node_id and one.directory_id in ids for one in other.voters)
+        return self.cluster_id == other.cluster_id and is_named
 
 
 class Ballot(NamedTuple):

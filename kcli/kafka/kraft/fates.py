@@ -248,14 +248,9 @@ def _empty_replicas(
         assigned = state.directory_of(node_id) or MIGRATING
         if has_offline and assigned not in online and assigned != UNASSIGNED:
             continue  # it may lie in the log dir that is offline
-        yield EmptyReplica(
-            image.topics[topic_id].name,
-            number,
-            topic_id,
-            assigned,
-            online.get(assigned),
-            (node_id,) in {state.replicas, state.isr},
-        )
+        is_only = (node_id,) in {state.replicas, state.isr}
+        name = image.topics[topic_id].name
+        yield EmptyReplica(name, number, topic_id, assigned, online.get(assigned), is_only)
 
 
 def is_assigned_elsewhere(replica: EmptyReplica) -> bool:

@@ -144,10 +144,8 @@ class LogConfig(NamedTuple):
         """Return the same of a log that a cleaner has cleaned: compacted, unless the policy is known."""
         if self.is_known or "compact" in self.policy or self.sources[POLICY] == OF_OPTION:
             return self
-        return self._replace(
-            values={**self.values, POLICY: "compact"},
-            sources={**self.sources, POLICY: by},
-        )
+        values, sources = {**self.values, POLICY: "compact"}, {**self.sources, POLICY: by}
+        return self._replace(values=values, sources=sources)
 
     @property
     def ratio(self) -> float:

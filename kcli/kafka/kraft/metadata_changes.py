@@ -127,30 +127,16 @@ class ChangeWatch:
             if not gone and not come:
                 continue
             epoch, timestamp = metadata.stamps.get(offset, (metadata.image.epoch, metadata.timestamp or -1))
-            self._take(
-                MetadataChange(
-                    offset,
-                    epoch,
-                    timestamp,
-                    message.name,
-                    IMAGE_KINDS[kind].noun,
-                    key,
-                    new_name if after is not None else name,
-                    _word(kind, before, after, come),
-                    gone,
-                    come,
-                    new_topic or old_topic,
-                    tuple((after or before or {}).get("replicas", ())),
-                )
-            )
+            noun, shown = IMAGE_KINDS[kind].noun, name if after is None else new_name
+            word, topic = _word(kind, before, after, come), new_topic or old_topic
+            replicas = tuple((after or before or {}).get("replicas", ()))
+            place = offset, epoch, timestamp, message.name
+            self._take(MetadataChange(*place, noun, key, shown, word, gone, come, topic, replicas))
 
     def _state(self, kind: str, key: Key) -> tuple[Facts | None, str, tuple[str, str] | None]:
         """Return the facts of what a record is about, its name, and its topic."""
-        facts, name, topic = (
-            IMAGE_KINDS[kind].facts(self._metadata, key),
-            IMAGE_KINDS[kind].name(self._metadata, key),
-            None,
-        )
+        of_kind, topic = IMAGE_KINDS[kind], None
+        facts, name = of_kind.facts(self._metadata, key), of_kind.name(self._metadata, key)
         if facts is not None and "topic_id" in facts:
             topic = facts["topic_id"], facts["topic"]
         if facts is not None and kind == "topics":

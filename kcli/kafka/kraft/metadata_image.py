@@ -335,10 +335,8 @@ def _producer_ids(image: Image, _: int, fields: Fields) -> None:
 
 
 def _quota(image: Image, _: int, fields: Fields) -> None:
-    entity = tuple(
-        (each["entityType"], each["entityName"])
-        for each in sorted(fields["entity"], key=itemgetter("entityType"))
-    )
+    in_order = sorted(fields["entity"], key=itemgetter("entityType"))
+    entity = tuple(map(itemgetter("entityType", "entityName"), in_order))
     limits = image.quotas.setdefault(entity, {})
     if fields["remove"]:
         limits.pop(fields["key"], None)

@@ -29,15 +29,12 @@ def _word(field: str, number: int) -> str:
 
 def endpoints(listeners: Iterable[Fields]) -> tuple[Endpoint, ...]:
     """Return the endpoints that a record names; those of voters have no protocol."""
-    return tuple(
-        Endpoint(
-            fields["name"],
-            fields["host"],
-            fields["port"],
-            _word("securityProtocol", fields["securityProtocol"]) if "securityProtocol" in fields else None,
-        )
-        for fields in listeners
-    )
+    result = []
+    for fields in listeners:
+        code = fields.get("securityProtocol")
+        protocol = None if code is None else _word("securityProtocol", code)
+        result.append(Endpoint(fields["name"], fields["host"], fields["port"], protocol))
+    return tuple(result)
 
 
 def _mapped(

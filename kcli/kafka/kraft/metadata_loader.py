@@ -321,11 +321,8 @@ class Metadata:
         leader = None if state.leader_id < 0 else state.leader_id
         if known is not None and known.epoch == state.leader_epoch:
             leader = known.leader if leader is None else leader
-        voters = (
-            tuple(voter.node_id for voter in self.voters)
-            or state.current_voters
-            or (() if known is None else known.voters)
-        )
+        named = () if known is None else known.voters
+        voters = tuple(voter.node_id for voter in self.voters) or state.current_voters or named
         self.quorum = Quorum(leader, state.leader_epoch, voters)
 
     def _data(self, offset: int, value: bytes | None, path: str, position: int) -> None:

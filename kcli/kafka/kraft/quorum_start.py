@@ -59,13 +59,9 @@ def quorum_node(
     node_id: int | None, meta: MetaProperties | None, metadata: Metadata, static: Sequence[int] | None = None
 ) -> QuorumNode:
     """Return a node of the quorum; `meta` is of its metadata log dir, `static` are the configured voters."""
-    return QuorumNode(
-        node_id,
-        meta.directory_id if meta else None,
-        meta.cluster_id if meta else None,
-        LogEnd(metadata.image.epoch, metadata.end_offset),
-        _voters(metadata, static),
-    )
+    ids = (meta.directory_id, meta.cluster_id) if meta else (None, None)
+    end = LogEnd(metadata.image.epoch, metadata.end_offset)
+    return QuorumNode(node_id, *ids, end, _voters(metadata, static))
 
 
 def is_controller(node_id: int | None, metadata: Metadata | None, config: QuorumConfig) -> bool:
@@ -125,11 +121,9 @@ def wait_reason(
     if metadata is not None and metadata.voters:
         return _no_voter(node_id, directory_id, metadata.voters)
     if config.roles is not None and config.static_voters is None and config.has_bootstrap_servers:
-        lacks = (
-            "no metadata log, so no voters record"
-            if metadata is None
-            else "no voters record in the metadata log"
-        )
+        lacks = "no voters record in the metadata log"
+        if metadata is None:
+            lacks = "no metadata log, so no voters record"
         return f"{lacks}, and no controller.quorum.voters: no node may lead"
     return None
 

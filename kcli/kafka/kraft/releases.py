@@ -40,21 +40,16 @@ class Release(NamedTuple):
         return max((number for number, first in raised if first <= self.version), default=0)
 
 
+_SINCE = {(3, 2): (18, 19), (3, 3): (20,), (3, 4): (21,), (3, 5): (22,)} | {
+    (3, 6): (23, 24, 25, 26),
+    (3, 7): (27,),
+    (4, 0): (28,),
+    (4, 4): (29,),
+}
 TYPE_RELEASES: dict[int, tuple[tuple[int, int], tuple[int, int] | None]] = {
     6: ((3, 0), (3, 4)),
     16: ((3, 0), (3, 2)),
-    18: ((3, 2), None),
-    19: ((3, 2), None),
-    20: ((3, 3), None),
-    21: ((3, 4), None),
-    22: ((3, 5), None),
-    23: ((3, 6), None),
-    24: ((3, 6), None),
-    25: ((3, 6), None),
-    26: ((3, 6), None),
-    27: ((3, 7), None),
-    28: ((4, 0), None),
-    29: ((4, 4), None),
+    **{number: (first, None) for first, numbers in _SINCE.items() for number in numbers},
 }
 """Record type -> the first and the last release that has it; the other types are in all from 3.0 on."""
 

@@ -46,125 +46,75 @@ WITHOUT = {
 }
 """By file, what to do, and what a broker does without it."""
 
-NO_META_PROPERTIES = (
-    "No `meta.properties` found in {directory} (have you run `kafka-storage.sh` to format the directory?)"
-)
 SAME_ID, RESERVED = "is also that of", "is reserved"
 NO_NAME, TWICE = "TOPIC-PARTITION|malformed name", "the same partition lies in "
 PUT_BACK = (
     "before the start put back __cluster_metadata-0 whole, from another controller or broker of the cluster, "
     "or from a backup; rename back what is -stray already"
 )
-SMALLEST = re.compile(r"a batch of (-?\d+) bytes, the smallest has (\d+)")
-OTHER_ID = re.compile(r"\b(cluster|node)\.id is (\S+), expected (\S+)")
-NEWER = re.compile(
+SMALLEST = r"a batch of (-?\d+) bytes, the smallest has (\d+)"
+OTHER_ID = r"\b(cluster|node)\.id is (\S+), expected (\S+)"
+NEWER = (
     r"(No MetadataVersion with [a-z ]+ \d+|Unknown metadata id \d+|Can't read version \d+ of \w+|"
     r"Unknown KRaft feature level: \d+)"
 )
 """What a release says of what a newer one wrote, and further on what kcli says beside it."""
 WRITTEN_BY_NEWER = (
-    f"{NEWER.pattern}|supports versions up to|has bytes that \\S+ does not read|Unknown control record type|"
+    f"{NEWER}|supports versions up to|has bytes that \\S+ does not read|Unknown control record type|"
     "BrokerMetadata is not consistent"
 )
-LEVEL = re.compile(r"(\S+) (\d+), and a controller of \S+ supports versions")
 ELSEWHERE = "the metadata log lies here, and {} in the metadata log dir {}"
 ANOTHER, NONE = "another", "none"
 """Of a metadata log beside the metadata log dir, with what that has."""
-SAID = (
-    (
-        re.compile(ELSEWHERE.format(f"(?:{ANOTHER}|{NONE})", "(.+)")),
-        (
-            "Found unexpected metadata location in data directory `{path}` "
-            "(the configured metadata directory is {0})."
-        ),
-    ),
-    (
-        LEVEL,
-        (
-            "Tried to apply FeatureLevelRecord FeatureLevelRecord(name='{0}', featureLevel={1}), but this "
-            "controller only supports versions"
-        ),
-    ),
-    (SMALLEST, "Found record size {0} smaller than minimum record overhead ({1}) in file {path}."),
-    (re.compile("^no meta.properties"), NO_META_PROPERTIES),
-    (re.compile(r"\b((?:node|cluster) ID not found)"), "Error: {0} in {directory}"),
-    (
-        re.compile(r"^cluster\.id is (\S+), expected (\S+)"),
-        "Invalid cluster.id in: {path}. Expected {1}, but read {0}",
-    ),
-    (
-        re.compile(r"^node\.id is (\S+), expected (\S+)"),
-        "Stored node id {0} doesn't match previous node id {1} in {path}.",
-    ),
-    (
-        re.compile(f"^directory.id (\\S+) {SAME_ID} (.+)"),
-        "Duplicate directory ID Optional[{0}] found. It was the ID of {1}, but also of {directory}",
-    ),
-    (NEWER, "{0}"),
-    (re.compile(NO_NAME), "Found directory {path}, '{name}' is not in the form of topic-partition"),
-    (re.compile(f"{TWICE}(.+)"), "Duplicate log directories for {name} are found in both {0} and {path}"),
-)
+SAID = {
+    ELSEWHERE.format(f"(?:{ANOTHER}|{NONE})", "(.+)"): "Found unexpected metadata location in data directory "
+    "`{path}` (the configured metadata directory is {0}).",
+    r"(\S+) (\d+), and a controller of \S+ supports versions": "Tried to apply FeatureLevelRecord "
+    "FeatureLevelRecord(name='{0}', featureLevel={1}), but this controller only supports versions",
+    SMALLEST: "Found record size {0} smaller than minimum record overhead ({1}) in file {path}.",
+    "^no meta.properties": "No `meta.properties` found in {directory} (have you run `kafka-storage.sh` to "
+    "format the directory?)",
+    r"\b((?:node|cluster) ID not found)": "Error: {0} in {directory}",
+    r"^cluster\.id is (\S+), expected (\S+)": "Invalid cluster.id in: {path}. Expected {1}, but read {0}",
+    r"^node\.id is (\S+), expected (\S+)": "Stored node id {0} doesn't match previous node id {1} in {path}.",
+    f"^directory.id (\\S+) {SAME_ID} (.+)": "Duplicate directory ID Optional[{0}] found. It was the ID of "
+    "{1}, but also of {directory}",
+    NEWER: "{0}",
+    NO_NAME: "Found directory {path}, '{name}' is not in the form of topic-partition",
+    f"{TWICE}(.+)": "Duplicate log directories for {name} are found in both {0} and {path}",
+}
 """What kcli says of a failure, and the message of Kafka's exception."""
-BY_MESSAGE = (
-    (
-        re.compile(WRITTEN_BY_NEWER),
-        "start the release that wrote this, or a newer one: kcli startup --releases names them",
-    ),
-    (re.compile(NO_NAME), "move it out of the log dir"),
-    (
-        re.compile("the name does not begin with an offset"),
-        "give it its 20 digits back if it belongs here, else move it elsewhere",
-    ),
-    (re.compile(TWICE), "keep the one with the higher log end (kcli ls), and move the other away"),
-    (
-        re.compile(ELSEWHERE.format(ANOTHER, "")),
-        "move the one with the lower log end (kcli ls) away, of equal ones this copy",
-    ),
-    (
-        re.compile(ELSEWHERE.format(NONE, "")),
-        "set metadata.log.dir back to {directory}; without it the first of log.dirs counts",
-    ),
-    (
-        re.compile(r"the voters record has directory\.id (\S+) of node"),
-        "write directory.id={0} back into meta.properties of the metadata log dir",
-    ),
-    (
-        re.compile("is no voter of the voters record"),
-        "bring the node's own node.id and log dirs back; a new node: kafka-metadata-quorum.sh add-controller",
-    ),
-    (
-        re.compile("of the voters (.+), and the node asks"),
-        "set controller.quorum.voters back to {0}; of another cluster bring the node's own log dirs back",
-    ),
-    (
-        re.compile("no metadata log, so no voters"),
-        f"{PUT_BACK}; of a new quorum format one node --standalone",
-    ),
-    (
-        re.compile("log dirs of a broker of ZooKeeper"),
-        "start a release up to 3.9, and migrate the cluster to KRaft first",
-    ),
-    (re.compile("no voters record in"), "set controller.quorum.voters, as when the quorum began"),
-    (
-        re.compile("there is no controller.quorum.voters"),
-        "set it as the node had it; a quorum with a voters record (KIP-853) starts with 3.9 and newer alone",
-    ),
-    (re.compile("controller.quorum.voters has no node"), "add it there, with the nodes that are there"),
-    (
-        re.compile("controller.quorum.voters has node"),
-        "set the process.roles and the node.id that this node had: a voter is a controller",
-    ),
-    (
-        re.compile("there is no process.roles"),
-        "set process.roles as the node had it; a broker of ZooKeeper starts with a release up to 3.9",
-    ),
-    (re.compile("there is no (node.id|zookeeper.connect)"), "set {0} as the node had it"),
-    (re.compile("^node.id is .+, and broker.id is"), "remove broker.id, or give it the value of node.id"),
-    (
-        re.compile("a broker of ZooKeeper that does not migrate"),
-        "set process.roles: the log dirs are of a node of KRaft",
-    ),
-)
+BY_MESSAGE = {
+    WRITTEN_BY_NEWER: "start the release that wrote this, or a newer one: kcli startup --releases names them",
+    NO_NAME: "move it out of the log dir",
+    "the name does not begin with an offset": "give it its 20 digits back if it belongs here, else move it "
+    "elsewhere",
+    TWICE: "keep the one with the higher log end (kcli ls), and move the other away",
+    ELSEWHERE.format(
+        ANOTHER, ""
+    ): "move the one with the lower log end (kcli ls) away, of equal ones this copy",
+    ELSEWHERE.format(NONE, ""): "set metadata.log.dir back to {directory}; without it the first of log.dirs "
+    "counts",
+    r"the voters record has directory\.id (\S+) of node": "write directory.id={0} back into meta.properties "
+    "of the metadata log dir",
+    "is no voter of the voters record": "bring the node's own node.id and log dirs back; a new node: "
+    "kafka-metadata-quorum.sh add-controller",
+    "of the voters (.+), and the node asks": "set controller.quorum.voters back to {0}; of another cluster "
+    "bring the node's own log dirs back",
+    "no metadata log, so no voters": f"{PUT_BACK}; of a new quorum format one node --standalone",
+    "log dirs of a broker of ZooKeeper": "start a release up to 3.9, and migrate the cluster to KRaft first",
+    "no voters record in": "set controller.quorum.voters, as when the quorum began",
+    "there is no controller.quorum.voters": "set it as the node had it; a quorum with a voters record "
+    "(KIP-853) starts with 3.9 and newer alone",
+    "controller.quorum.voters has no node": "add it there, with the nodes that are there",
+    "controller.quorum.voters has node": "set the process.roles and the node.id that this node had: a voter "
+    "is a controller",
+    "there is no process.roles": "set process.roles as the node had it; a broker of ZooKeeper starts with a "
+    "release up to 3.9",
+    "there is no (node.id|zookeeper.connect)": "set {0} as the node had it",
+    "^node.id is .+, and broker.id is": "remove broker.id, or give it the value of node.id",
+    "a broker of ZooKeeper that does not migrate": "set process.roles: the log dirs are of a node of KRaft",
+}
 """What kcli says of a failure, and what to do, whatever the file is."""
 READ_ERROR = "Error while reading {} file {}"
 OF_A_READ = {
@@ -193,8 +143,8 @@ def server_log(failure: StartFailure) -> str:
     if name == QUORUM_STATE:
         text = f"Error while reading the Quorum status from the file {shown(failure.path)}"
         return f"{failure.exception}: {text}"
-    for pattern, text in SAID:
-        if match := pattern.search(failure.message):
+    for pattern, text in SAID.items():
+        if match := re.search(pattern, failure.message):
             places = {"path": shown(failure.path), "directory": shown(directory), "name": shown(name)}
             return f"{failure.exception}: {text.format(*match.groups(), **places)}"
     return failure.exception
@@ -203,8 +153,8 @@ def server_log(failure: StartFailure) -> str:
 def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
     """Return what to do about a failure's file, where known; `log_dirs` say what a lost file held."""
     directory, name = os.path.split(failure.path)
-    for pattern, todo in BY_MESSAGE:
-        if match := pattern.search(failure.message):
+    for pattern, todo in BY_MESSAGE.items():
+        if match := re.search(pattern, failure.message):
             return todo.format(*match.groups(), directory=shown(directory))
     if name in {META_PROPERTIES_FILE, PARTITION_METADATA_FILE}:
         lines = _identity if name == META_PROPERTIES_FILE else _topic_id
@@ -214,17 +164,16 @@ def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
     if METADATA_DIRECTORY in {name, os.path.basename(directory)} and not name.startswith(QUORUM_STATE):
         is_rebuilt = name == LEADER_EPOCH_CHECKPOINT  # each start recovers the whole log
         return "move it away: the start makes it anew of the batches" if is_rebuilt else PUT_BACK
-    if SMALLEST.search(failure.message) and name.endswith(".log"):
+    if re.search(SMALLEST, failure.message) and name.endswith(".log"):
         marker = os.path.join(os.path.dirname(directory), CLEAN_SHUTDOWN_FILE)
-        return (
-            f"remove {shown(marker)}: recovery then cuts the log there" if os.path.lexists(marker) else None
-        )
+        words = f"remove {shown(marker)}: recovery then cuts the log there"
+        return words if os.path.lexists(marker) else None
     return WITHOUT.get(name)
 
 
 def _identity(failure: StartFailure, log_dirs: Sequence[str]) -> str:
     """Return what to do about a meta.properties that is lost, or says something else than the others."""
-    if OTHER_ID.search(failure.message):
+    if re.search(OTHER_ID, failure.message):
         return "find out whose log dir this is; take one of another broker or cluster out of log.dirs"
     if SAME_ID in failure.message:
         return "take the one that is a copy out of log.dirs; one with other partitions needs an id of its own"
@@ -243,10 +192,8 @@ def _identity(failure: StartFailure, log_dirs: Sequence[str]) -> str:
 def _topic_id(failure: StartFailure, log_dirs: Sequence[str]) -> str:
     """Return what to do about a partition.metadata: the metadata has the topic id of the directory."""
     directory = os.path.dirname(failure.path)
-    name, path = (
-        parse_partition_dir(os.path.basename(directory)),
-        metadata_log(os.path.dirname(directory), *log_dirs),
-    )
+    name = parse_partition_dir(os.path.basename(directory))
+    path = metadata_log(os.path.dirname(directory), *log_dirs)
     if name is not None and name.topic == CLUSTER_METADATA:
         return "move it away: the topic id of the metadata log is fixed, and a start writes the file anew"
     answer = None if path is None else metadata_in(os.path.dirname(path))

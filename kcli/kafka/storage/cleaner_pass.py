@@ -286,11 +286,9 @@ def _groups(segments: Sequence[LoadedSegment], cleaning: Cleaning) -> Iterator[l
         joined = [*group, segment]
         offsets = sum(each.offset_index.entries for each in joined) * OFFSET_INDEX_ENTRY.size
         times = sum(each.time_index.entries for each in joined) * TIME_INDEX_ENTRY.size
-        fits = (
-            sum(each.log_size for each in joined) <= cleaning.segment_bytes
-            and max(offsets, times) <= cleaning.index_bytes
-            and (not segment.log_size or following - 1 - joined[0].base_offset <= MAX_INT)
-        )
+        size = sum(each.log_size for each in joined)
+        fits = size <= cleaning.segment_bytes and max(offsets, times) <= cleaning.index_bytes
+        fits = fits and (not segment.log_size or following - 1 - joined[0].base_offset <= MAX_INT)
         if group and not fits:
             yield group
             joined = [segment]

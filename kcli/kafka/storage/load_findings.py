@@ -38,17 +38,9 @@ class Reporter:
         found: int | None = None,
     ) -> None:
         """Add a finding about a file of the partition; about the directory itself where `path` is None."""
-        self.findings.append(
-            Finding(
-                code,
-                message,
-                dir=self.partition.shown,
-                path=None if path is None else shown_path(self.partition, path),
-                position=position,
-                expected=expected,
-                found=found,
-            )
-        )
+        where = None if path is None else shown_path(self.partition, path)
+        finding = Finding(code, message, self.partition.shown, where, position, expected, found)
+        self.findings.append(finding)
 
     def report_unknown_start(self, log_start: int, first_base_offset: int) -> None:
         """Add that the log starts at its first segment, or below if its topic is tiered."""

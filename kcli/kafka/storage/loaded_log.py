@@ -200,12 +200,9 @@ def checkpoints(partition: Partition) -> Checkpoints:
     if partition.topic is None or partition.target.log_dir is None:
         left_open = _left_open(partition)
         return Checkpoints(left_open is None, left_open or 0, 0, None)
-    return Checkpoints(
-        facts.clean_shutdown,
-        checkpointed(facts.recovery_points, partition) or 0,
-        checkpointed(facts.log_start_offsets, partition) or 0,
-        high_watermark,
-    )
+    recovery_point = checkpointed(facts.recovery_points, partition) or 0
+    log_start = checkpointed(facts.log_start_offsets, partition) or 0
+    return Checkpoints(facts.clean_shutdown, recovery_point, log_start, high_watermark)
 
 
 def _left_open(partition: Partition) -> int | None:
@@ -227,9 +224,7 @@ def check_fits(active: LoadedSegment, settings: Settings) -> None:
     entries = (active.offset_index.entries, active.time_index.entries)
     for count, entry_size in zip(entries, (OFFSET_INDEX_ENTRY.size, TIME_INDEX_ENTRY.size), strict=True):
         if count > settings.max_index_size // entry_size:
-            raise BrokerError(
-                ILLEGAL_ARGUMENT,
-                active.log_path or "",
-                None,
-                f"an index of the active segment holds {count} entries, more than segment.index.bytes allows",
+            words = (
+                f"an index of the active segment holds {count} entries, more than segment.index.bytes allows"
             )
+            raise BrokerError(ILLEGAL_ARGUMENT, active.log_path or "", None, words)

@@ -109,6 +109,7 @@ class LogLoader:
             rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
             self._find_first_unstable_offset(segments, start, log_end)
         check_partition_metadata(self.partition)
+        split = {name: SPLIT for name in self.split if name in self.partition.names}
         loaded = loaded_log.LoadedLog(
             path=self.partition.path,
             segments=segments,
@@ -128,12 +129,7 @@ class LogLoader:
             recovered_epochs=self.recovered_epochs,
             emptied=self.emptied,
             is_tiered=bool(tiered),
-            files=files._replace(
-                deleted={
-                    **files.deleted,
-                    **{name: SPLIT for name in self.split if name in self.partition.names},
-                }
-            ),
+            files=files._replace(deleted={**files.deleted, **split}),
             recovered=frozenset(self.recovered),
             untrimmed=frozenset(self.untrimmed),
             epochs_written=self.epochs_written,
@@ -181,11 +177,8 @@ class LogLoader:
     def _source(self, last: LoadedSegment) -> str:
         if not self.exact:
             return loaded_log.HEADERS
-        return (
-            loaded_log.INDEX
-            if self.clean and last.base_offset not in self.recovered
-            else loaded_log.RECOVERED
-        )
+        is_trusted = self.clean and last.base_offset not in self.recovered
+        return loaded_log.INDEX if is_trusted else loaded_log.RECOVERED
 
     def _find_first_unstable_offset(
         self, segments: tuple[LoadedSegment, ...], start: int, log_end: int
@@ -214,22 +207,13 @@ class LogLoader:
                 continue
             aborted = read_aborted(txn_path, base) if txn_path else TxnIndex()
             if aborted.outside is not None:
-                self.reporter.report(
-                    "START-004",
-                    f"an aborted transaction ends below the segment's base offset {base}",
-                    txn_path,
-                    aborted.outside,
-                )
+                message = f"an aborted transaction ends below the segment's base offset {base}"
+                self.reporter.report("START-004", message, txn_path, aborted.outside)
                 self._load_recovered(empty, files)
                 continue
-            self.segments[base] = LoadedSegment(
-                base,
-                log_path,
-                size,
-                self._offset_index(offset_path),
-                file_index(TIME_INDEX_ENTRY, time_path) if time_path else EMPTY_TIME_INDEX,
-                aborted.entries,
-            )
+            offsets = self._offset_index(offset_path)
+            times = file_index(TIME_INDEX_ENTRY, time_path) if time_path else EMPTY_TIME_INDEX
+            self.segments[base] = LoadedSegment(base, log_path, size, offsets, times, aborted.entries)
 
     def _load_recovered(self, segment: LoadedSegment, files: Files) -> None:
         """Recover a segment when it is loaded."""
@@ -273,13 +257,8 @@ class LogLoader:
         before = [self.segments[base] for base in sorted(self.segments)]
         rebuild(state, before, self.log_start, segment.base_offset, clean_start=False)
         try:
-            done = recover(
-                segment,
-                state,
-                self.epochs,
-                index_interval_bytes=self.settings.index_interval,
-                max_index_size=self.settings.index_size,
-            )
+            interval, most = self.settings.index_interval, self.settings.index_size
+            done = recover(segment, state, self.epochs, index_interval_bytes=interval, max_index_size=most)
         finally:
             self.bytes_read += state.bytes_replayed + segment.log_size
         state.take_snapshot()
@@ -323,12 +302,8 @@ class LogLoader:
             part.base_offset: part._replace(aborted=aborted.get(part.base_offset, ())) for part in parts
         }
         self.recovered.update(bases)
-        self.reporter.report(
-            "LOG-018",
-            f"{error.message}: the start splits it into segments {', '.join(map(str, bases))}",
-            segment.log_path,
-            error.position,
-        )
+        message = f"{error.message}: the start splits it into segments {', '.join(map(str, bases))}"
+        self.reporter.report("LOG-018", message, segment.log_path, error.position)
         return bases
 
     def _recover_log(self) -> tuple[int, int]:
@@ -343,14 +318,9 @@ class LogLoader:
         if self.segments:
             log_end = self._log_end(self.segments[max(self.segments)])
             if log_end < self.log_start:
-                self.reporter.report(
-                    "LOG-006",
-                    f"the log ends at offset {log_end}, below its log start offset {self.log_start}: all "
-                    "segments go",
-                    None,
-                    expected=self.log_start,
-                    found=log_end,
-                )
+                message = f"the log ends at offset {log_end}, below its log start offset {self.log_start}"
+                message += ": all segments go"
+                self.reporter.report("LOG-006", message, None, expected=self.log_start, found=log_end)
                 self.deleted.extend(self.segments)
                 self.lost.extend(loaded_log.LostBytes(segment, 0) for segment in self.segments.values())
                 self.segments.clear()
@@ -400,11 +370,8 @@ class LogLoader:
                 truncated = self._emptied(segment, error)
             if truncated:
                 for later in unflushed:
-                    self.reporter.report(
-                        "START-001",
-                        f"recovery deletes this segment: the one at {base} was cut",
-                        self.segments[later].log_path,
-                    )
+                    message = f"recovery deletes this segment: the one at {base} was cut"
+                    self.reporter.report("START-001", message, self.segments[later].log_path)
                     self.lost.append(loaded_log.LostBytes(self.segments.pop(later), 0))
                     self.producers.delete_snapshot(later)
                 self.deleted.extend(unflushed)

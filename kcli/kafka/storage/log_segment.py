@@ -55,13 +55,9 @@ KAFKA_STORAGE = "KafkaStorageException"
 INDEX_OUT_OF_BOUNDS = "IndexOutOfBoundsException"
 
 _REFUSALS = {
-    "magic": INVALID_RECORD,
-    "value": INVALID_RECORD,
-    "messages": INVALID_RECORD,
-    "offset": INVALID_RECORD,
+    **dict.fromkeys(("magic", "value", "messages", "offset"), INVALID_RECORD),
     "message size": CORRUPT_RECORD,
-    "key length": INDEX_OUT_OF_BOUNDS,
-    "value length": INDEX_OUT_OF_BOUNDS,
+    **dict.fromkeys(("key length", "value length"), INDEX_OUT_OF_BOUNDS),
 }
 """What Kafka throws for a broken wrapper, by the field at fault; KafkaException for the codec's stream."""
 
@@ -86,12 +82,8 @@ def file_batches(
     """Yield batches as the broker walks them; a batch shorter than 14 bytes is a BrokerError."""
     stop = yield from batches(log, start, end, ahead=ahead, hop_from=hop_from)
     if stop.reason == BAD_LENGTH:
-        raise BrokerError(
-            CORRUPT_RECORD,
-            log.path,
-            stop.position,
-            f"a batch of {stop.found} bytes, the smallest has {SMALLEST_LENGTH}",
-        )
+        message = f"a batch of {stop.found} bytes, the smallest has {SMALLEST_LENGTH}"
+        raise BrokerError(CORRUPT_RECORD, log.path, stop.position, message)
     return stop
 
 

@@ -95,11 +95,8 @@ def lacks_snapshot(log_start: int, by_offset: Mapping[tuple[int, int], str]) -> 
 def needs_start(entries: Collection[str], log_start: int) -> bool:
     """Whether only `at_latest_snapshot` says if a log with these entries loads."""
     by_offset = snapshots(entries, log_start)
-    return (
-        lacks_snapshot(log_start, by_offset)
-        or any(map(name_error, entries))
-        or any(name not in entries for name in by_offset.values())
-    )
+    is_missing = any(name not in entries for name in by_offset.values())
+    return is_missing or lacks_snapshot(log_start, by_offset) or any(map(name_error, entries))
 
 
 def is_behind(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end: int) -> bool:
@@ -140,13 +137,8 @@ def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Re
             words = f"{name} is not there to be renamed: a copy of it has another name"
             raise BrokerError("UncheckedIOException", loaded.path, None, words)
     if any(segment.log_size for segment in loaded.segments):
-        reporter.report(
-            "START-007",
-            behind_message(latest, loaded.log_end_offset, epoch, offset),
-            None,
-            expected=offset,
-            found=loaded.log_end_offset,
-        )
+        message = behind_message(latest, loaded.log_end_offset, epoch, offset)
+        reporter.report("START-007", message, None, expected=offset, found=loaded.log_end_offset)
     segments = (LoadedSegment(offset),)
     loaded.producers.start_at(offset)
     rebuild(loaded.producers, segments, offset, offset, clean_start=False)

@@ -131,13 +131,9 @@ class ProducerState:
 
     def copy(self) -> "ProducerState":
         """Return an equal state over a copy of the directory."""
-        return replace(
-            self,
-            disk=dict(self.disk),
-            known=set(self.known),
-            producers=dict(self.producers),
-            ongoing=dict(self.ongoing),
-        )
+        disk, known = dict(self.disk), set(self.known)
+        producers, ongoing = dict(self.producers), dict(self.ongoing)
+        return replace(self, disk=disk, known=known, producers=producers, ongoing=ongoing)
 
     def delete_snapshot(self, offset: int) -> None:
         """Delete a snapshot file; one that this state does not know stays."""
@@ -275,13 +271,10 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
     try:
         for entry in decode_snapshot(data).entries:
             last = (entry.last_sequence, entry.last_offset, entry.offset_delta)
-            producers[entry.producer_id] = Producer(
-                entry.timestamp,
-                entry.current_txn_first_offset if entry.has_open_transaction else None,
-                entry.producer_epoch,
-                *(last if entry.has_batch else (-1, -1, 0)),
-                entry.coordinator_epoch,
-            )
+            since = entry.current_txn_first_offset if entry.has_open_transaction else None
+            last = last if entry.has_batch else (-1, -1, 0)
+            producer = Producer(entry.timestamp, since, entry.producer_epoch, *last, entry.coordinator_epoch)
+            producers[entry.producer_id] = producer
     except FormatError:
         return None
     return producers

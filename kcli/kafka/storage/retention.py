@@ -106,10 +106,9 @@ def without_zero_tails(segment: LoadedSegment) -> LoadedSegment:
     """Return a segment without the zeros after the entries of its indexes."""
     if not (has_zero_tail(segment.time_index) or has_zero_tail(segment.offset_index)):
         return segment
-    return segment._replace(
-        offset_index=segment.offset_index._replace(entries=written_entries(segment.offset_index)),
-        time_index=segment.time_index._replace(entries=written_entries(segment.time_index)),
-    )
+    offsets = segment.offset_index._replace(entries=written_entries(segment.offset_index))
+    times = segment.time_index._replace(entries=written_entries(segment.time_index))
+    return segment._replace(offset_index=offsets, time_index=times)
 
 
 def written_entries(index: Index[Any]) -> int:

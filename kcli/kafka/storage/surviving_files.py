@@ -58,12 +58,8 @@ def offset_of(partition: Partition, name: str) -> int:
     """Return the offset that a file's name begins with; BrokerError where it begins with no number."""
     offset = integer(name.partition(".")[0], LONG_BITS)
     if offset is None:
-        raise BrokerError(
-            NUMBER_FORMAT,
-            os.path.join(partition.path, name),
-            None,
-            "the name does not begin with an offset",
-        )
+        path = os.path.join(partition.path, name)
+        raise BrokerError(NUMBER_FORMAT, path, None, "the name does not begin with an offset")
     return offset
 
 
@@ -88,13 +84,8 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
                 gone[index] = f"replaced by a new one for {name}"
             present[index] = PREALLOCATED
     if gone or swaps:
-        findings.append(
-            Finding(
-                "START-003",
-                f"leftovers are finished first: {len(gone)} files deleted, {len(swaps)} renamed from {SWAP}",
-                dir=partition.shown,
-            )
-        )
+        message = f"leftovers are finished first: {len(gone)} files deleted, {len(swaps)} renamed from {SWAP}"
+        findings.append(Finding("START-003", message, dir=partition.shown))
     files = _classified(partition, present, snapshot_offsets)
     findings += without_log(partition, files.logs, files.indexes)
     return files._replace(deleted=gone, renamed=renamed)

@@ -6,6 +6,7 @@ and the same BrokerError at the same byte. The truth is `FileLogInputStream` and
 """
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import LOG_OVERHEAD, NO_SEQUENCE, BatchHeader, add_sequence
@@ -47,6 +48,9 @@ class LogBatch(NamedTuple):
         return add_sequence(self.base_sequence, self.last_offset - self.base_offset)
 
 
+_header_fields = attrgetter(*LogBatch._fields[2:])
+
+
 def valid_batches(log: DataFile, end: int) -> Iterator[LogBatch]:
     """Yield the batches up to a position; BrokerError at a wrong checksum, or what no broker reads."""
     position = 0
@@ -79,19 +83,7 @@ def header_batches(log: DataFile, start: int, end: int) -> Iterator[LogBatch]:
 
 
 def _log_batch(in_file: FileBatch, batch: BatchHeader) -> LogBatch:
-    return LogBatch(
-        in_file.position,
-        in_file.size,
-        batch.base_offset,
-        batch.last_offset,
-        batch.max_timestamp,
-        batch.partition_leader_epoch,
-        batch.magic,
-        batch.attributes,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-    )
+    return LogBatch(in_file.position, in_file.size, *_header_fields(batch))
 
 
 def _valid_rows(log: DataFile, window: "Window") -> Iterator[LogBatch]:
@@ -123,12 +115,8 @@ def _ensure_valid(log: DataFile, batch: FileBatch) -> None:
     """Raise the BrokerError of a wrong checksum; a batch larger than its window is read in chunks."""
     form = format_of(batch.magic)
     if not is_legacy(batch.magic) and batch.size < form.layout.size:
-        raise BrokerError(
-            CORRUPT_RECORD,
-            log.path,
-            batch.position,
-            f"a batch of {batch.size} bytes, its header alone has {form.layout.size}",
-        )
+        message = f"a batch of {batch.size} bytes, its header alone has {form.layout.size}"
+        raise BrokerError(CORRUPT_RECORD, log.path, batch.position, message)
     view = memoryview(batch.window)[batch.at : batch.at + batch.size]
     if len(view) == batch.size and is_legacy(batch.magic):
         valid = is_valid(view)
