@@ -121,10 +121,7 @@ def _crash(folder: str) -> None:
 
 
 def _run_all(folder: str, steps: tuple[tuple[str, str], ...]) -> int:
-    """Print the sentence of each step, and run its command line as if typed in `folder`.
-
-    Return the first status that is neither clean nor findings.
-    """
+    """Print each sentence, run its command line in `folder`; return the first status that ends the story."""
     from commands.app import app
     from kcli.cli.terminal import is_colored
 
@@ -145,10 +142,7 @@ def _run_all(folder: str, steps: tuple[tuple[str, str], ...]) -> int:
 
 
 def _unpack(folder: str, word: str) -> None:
-    """Unpack every tar of the package into `folder`; nothing is left of it if that fails.
-
-    `word`: how the folder was given.
-    """
+    """Unpack every tar of the package into `folder`, or nothing; `word`: how the folder was given."""
     import shutil
     import tarfile
     from importlib import resources

@@ -111,10 +111,7 @@ def history(
 
 
 def _names_and_paths(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the words that name topics or partitions, and those that are paths.
-
-    A directory of a partition is a name: it has no metadata records.
-    """
+    """Return the words that name topics or partitions, also by directories, and those that are paths."""
     from formats.names import CLUSTER_METADATA, parse_partition_dir
 
     def is_path(word: str) -> bool:

@@ -110,10 +110,7 @@ class _Parsed(NamedTuple):
 
 
 def _parsed(words: list[str]) -> _Parsed:
-    """Return the parameters of a kcli command line, and its words after the command's name.
-
-    UsageError for one that kcli would refuse.
-    """
+    """Return parameters and words after the command; UsageError for a line that kcli would refuse."""
     from commands.app import app as kcli
 
     command: Any = typer.main.get_command(kcli)

@@ -28,10 +28,7 @@ lost: set[str] = set()
 
 
 def say(line: str) -> None:
-    """Write one line to stderr, whatever characters a path in it has.
-
-    A closed stderr is no reason to fail. A caller in this process gets the line instead.
-    """
+    """Write a line, of any characters, to stderr if it is open; a caller in this process gets it instead."""
     caller = CALLER.get()
     if caller is not None:
         caller.lines.append(line)
@@ -57,10 +54,7 @@ def _folded(text: str) -> str:
 
 @contextmanager
 def boundary(*, verbose: int = 0) -> Iterator[None]:
-    """Turn every exception of a command into its exit status.
-
-    Output is flushed inside, where errors can be met. A caller in this process gets the exception.
-    """
+    """Turn every exception, of flushing too, into an exit status; a caller in this process gets it."""
     if CALLER.get() is not None:
         yield
         return
@@ -114,10 +108,7 @@ def flush_quietly() -> None:
 
 
 def discard_stdout() -> None:
-    """Point stdout at the null device.
-
-    The flush at interpreter shutdown must not meet the broken pipe again.
-    """
+    """Point stdout at the null device: the flush at shutdown must not meet the broken pipe again."""
     lost.add("stdout")
     null = os.open(os.devnull, os.O_WRONLY)
     try:

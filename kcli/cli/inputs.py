@@ -30,10 +30,7 @@ LIST_LIMIT = 256 * 1024 * 1024
 """Bytes of a list of paths, or of a server.properties."""
 
 LARGEST_COLLECTED = 1 << 30
-"""Bytes of files whose rows may pass from Spark's workers through the driver to stdout.
-
-More must be written by the workers.
-"""
+"""Bytes of files whose rows may pass from Spark's workers through the driver to stdout."""
 
 
 def named_paths(inputs: Inputs) -> Iterator[str]:
@@ -230,10 +227,7 @@ def server_properties(inputs: Inputs) -> dict[str, str] | None:
 
 
 def properties_of(option: str, path: str) -> dict[str, str]:
-    """Return the properties in a file that an option names; UsageError where it cannot be read.
-
-    A pipe is read once, a file when it has changed.
-    """
+    """Return the properties in a file, read again when it has changed; UsageError where it cannot be read."""
     return _properties_of(option, path, version_of(path))
 
 

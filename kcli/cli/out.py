@@ -81,10 +81,7 @@ class Out:
 
     @contextmanager
     def parts(self, view: View) -> Iterator[Parts | None]:
-        """Give the directory that takes the rows, None where they go to one file.
-
-        What it holds is gone unless `write` keeps it.
-        """
+        """Give the directory of the rows, gone unless `write` keeps it; None where they go to a file."""
         if not (self.by_workers or self.is_run):
             yield None
             return
@@ -155,10 +152,7 @@ def _written(
 
 
 def out_of(word: str, options: Output, *, by_workers: bool) -> Out:
-    """Return what --out says; UsageError and RefusedError for what cannot be.
-
-    `by_workers`: Spark's workers write the rows.
-    """
+    """Return what --out says; UsageError and RefusedError for what cannot be."""
     form = _format(word, options)
     if options.label and form in IN_ONE_PROCESS:
         raise UsageError(f"--label is for rows: --out NAME/ or FILE.parquet, .csv, .ndjson, not {word}")

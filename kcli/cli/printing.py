@@ -62,10 +62,7 @@ def print_rows(
 
 
 def print_messages(summary: RunSummary, output: Output, *, with_findings: bool) -> None:
-    """Write findings, errors and the number of unread inputs to stderr, a line each; by code on a terminal.
-
-    -v explains the findings.
-    """
+    """Write findings (explained by -v), errors and the number of unread inputs to stderr."""
     findings, failures = summary.messages()
     shown = [finding for finding in findings if with_findings and _is_shown(finding, output)]
     if sys.stderr.isatty():
@@ -88,10 +85,7 @@ def _for_people(findings: list[Finding], failures: list[Failure], output: Output
 
 
 def progress(units: list[Unit], output: Output, view: View) -> AbstractContextManager[Done]:
-    """Return a progress bar on stderr, fed by the outcomes.
-
-    One that shows nothing unless a person watches.
-    """
+    """Return a progress bar on stderr, fed by outcomes; it shows nothing unless a person watches."""
     rows_on_terminal = sys.stdout.isatty() and view.format.streams and output.out is None
     if output.quiet or CALLER.get() is not None or is_dumb() or rows_on_terminal or not sys.stderr.isatty():
         return nullcontext(lambda _: None)
@@ -137,10 +131,7 @@ def _flushed(lines: Iterable[str | TextBlock]) -> Iterator[str | TextBlock]:
 
 
 def _is_shown(finding: Finding, output: Output) -> bool:
-    """Whether a finding is worth a line on stderr.
-
-    Info findings are for those who ask (-v, --fail-on info).
-    """
+    """Whether a finding is worth a line on stderr; those of info are for who asks for them."""
     return finding.severity != SEVERITIES[0] or output.verbose > 0 or output.fail_on == SEVERITIES[0]
 
 
@@ -152,10 +143,7 @@ def _count_unread(summary: RunSummary) -> Iterator[str]:
 
 
 def _is_file_of_its_own() -> bool:
-    """Whether stdout is a regular file that stderr does not write to.
-
-    Else messages would come out of order.
-    """
+    """Whether stdout is a file that stderr does not write to: else messages would come out of order."""
     try:
         out, messages = os.fstat(1), os.fstat(sys.stderr.fileno())
     except OSError:

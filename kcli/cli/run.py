@@ -124,10 +124,7 @@ def run_answer(
     *,
     file_set: FileSet | None = None,
 ) -> None:
-    """Print rows that come from no job of a command; always ends with typer.Exit.
-
-    `file_set`: what they are from, which --out must not replace.
-    """
+    """Print rows that come from no job; ends with typer.Exit. `file_set`: what --out must not replace."""
     out = _out(output, by_workers=False)
     if out is not None:
         out.refuse_inputs(file_set or FileSet())

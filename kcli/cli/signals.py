@@ -45,10 +45,7 @@ _state = _State()
 
 
 def install() -> None:
-    """Handle the signals that end a command, except those that the parent process ignores (nohup).
-
-    They stay pending until a block of `delivered`.
-    """
+    """Handle the signals that end a command, but for ignored ones (nohup); they wait for `delivered`."""
     _state.deferred = True
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -118,10 +115,7 @@ def deliver_pending() -> None:
 
 
 def interruptible(values: Iterator[T]) -> Iterator[T]:
-    """Yield the values.
-
-    Interrupted is raised while the next one is computed, never while the caller uses one.
-    """
+    """Yield the values; Interrupted comes while the next one is computed, never while one is used."""
     before = _state.deferred
     while True:
         try:

@@ -96,10 +96,7 @@ def print_answer(session: "Session", text: str, summary: RunSummary, output: Out
 
 
 def print_interrupted(error: Interrupted, summary: RunSummary, output: Output) -> NoReturn:
-    """Print a document without rows for a query that a signal ends before its columns are known.
-
-    Ends with typer.Exit; the signal itself is raised again for formats that have a header.
-    """
+    """Print a document without rows for an interrupted query, or raise it again; ends with typer.Exit."""
     form = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
     if output.out is not None or form is None or not form.carries_findings:
         raise error

@@ -44,10 +44,7 @@ class RunSummary:
     started_ms: int = field(default_factory=clock_ms)
 
     def add(self, outcome: Outcome, differs: Callable[[Item], bool] | None = None) -> None:
-        """Add the findings, the error and the part of an outcome, and count it if it answers its input.
-
-        A row that `differs` ends the run with status 1.
-        """
+        """Add what an outcome has; count it if it answers; a row that `differs` is status 1."""
         if differs is not None and any(map(differs, outcome.rows)):
             self.has_differences = True
         self.findings.extend(outcome.findings)

@@ -33,10 +33,7 @@ def replace_file(option: str, path: str, text: str) -> None:
 
 
 def read_text(option: str, path: str, most: int) -> str | None:
-    """Return the text of a file of kcli's own; None where there is none yet.
-
-    UsageError where none can be: its directory has to be there before anything is read.
-    """
+    """Return the text of a file of kcli's own, None where there is none yet; UsageError where none can be."""
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, and a device has no end

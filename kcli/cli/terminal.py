@@ -14,10 +14,7 @@ LEAST_WIDTH = 40
 
 
 def is_colored(when: str, stream: TextIO | None = None) -> bool:
-    """Whether to colour: by --color, then NO_COLOR, then FORCE_COLOR, then whether stdout is a terminal.
-
-    Or another stream.
-    """
+    """Whether to colour: by --color, NO_COLOR, FORCE_COLOR, then if stdout, or `stream`, is a terminal."""
     if when != "auto":
         return when == "always"
     if os.environ.get("NO_COLOR"):
@@ -125,10 +122,7 @@ def _fits(text: str) -> bool:
 
 
 def _page(command: str, text: str) -> bool:
-    """Show text in a pager until the user leaves it; False if it cannot be run.
-
-    An interrupt goes to the pager: it stops a search there.
-    """
+    """Show text in a pager, to which an interrupt goes, until it is left; False if it cannot be run."""
     import signal
     import subprocess
     from contextlib import suppress

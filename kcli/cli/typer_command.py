@@ -65,10 +65,7 @@ class GroupedCommand(TyperCommand):
         return parser
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Read the command line; of a number that cannot be used the message says which can.
-
-        A format of settings is dropped where the file of --out has another.
-        """
+        """Read the command line; the message about a number says which can be used."""
         try:
             rest = super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -210,10 +207,7 @@ def _without_bounds(text: str) -> str:
 
 
 def _advise(error: Any, words: list[str], ctx: Any) -> None:
-    """Add to the message about an option that does not exist how to say what was meant.
-
-    A time in the past, as in -1h, and a flag that settings switch on, as in --no-summary.
-    """
+    """Say, of an option that does not exist, how to write -1h, so long ago, or --no-X, set elsewhere."""
     error.ctx = getattr(error, "ctx", None) or ctx
     option = getattr(error, "option_name", "")
     flag = option.replace("--no-", "--", 1)

@@ -194,18 +194,12 @@ def _not_shown(message: Message) -> list[str]:
 
 
 def elements_for(max_batch_bytes: int) -> int:
-    """Return how many elements of arrays a value may have, given the bound on a batch.
-
-    Never less than usual.
-    """
+    """Return how many elements of arrays a value may have, given the bound on a batch; the usual at least."""
     return max(ELEMENTS_MAX, max_batch_bytes // BYTES_PER_ELEMENT)
 
 
 def longest_for(max_batch_bytes: int) -> int:
-    """Return how long a key or value that is decoded may be, given the bound on a batch.
-
-    Never less than usual. Decoded, and shown as JSON, it takes many times its bytes.
-    """
+    """Return how long a key or value may be that is decoded, which takes many times its bytes."""
     return max(LONGEST_VALUE, max_batch_bytes // LONGEST_SHARE)
 
 
@@ -223,10 +217,7 @@ def _int16(data: Buffer | None) -> int | None:
 
 
 def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
-    """Return the api key and the version of a framed value.
-
-    None for what cannot be read or is in no known frame.
-    """
+    """Return api key and version of a framed value; None for what cannot be read or has an unknown frame."""
     number = None
     try:
         frame_version, at = short_varint(value or b"", 0)
@@ -255,10 +246,7 @@ class Contents:
     type: int | None = None
 
     def split(self, field: str, data: bytes) -> tuple[list[FieldSpan], FormatError | None] | None:
-        """Return the fields of a key or value that can be read, and the error that ended the reading.
-
-        None for bytes without fields.
-        """
+        """Return the fields of a key or value, and the error that ended them; None for what has none."""
         spans: list[FieldSpan] = []
         if not self.control and self.topic in DECODED_TOPICS and len(data) > self.longest:
             return spans, LimitError(0, field, f"at most {self.longest} bytes to decode", len(data))
@@ -292,10 +280,7 @@ class Contents:
         return message is not None
 
     def _with_one_frame(self, spans: list[FieldSpan], data: bytes) -> list[FieldSpan]:
-        """Return the fields of a damaged message: type and version are one field.
-
-        A value of remote log metadata has none: which layout it has shows at its end.
-        """
+        """Return the fields of a damaged message, type and version as one; none of remote log metadata."""
         if self.control or not spans:
             return spans
         if self.topic == REMOTE_LOG_METADATA:

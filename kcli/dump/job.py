@@ -200,10 +200,7 @@ class Dump:
         return NAMES_OF_KIND.get(kind, names_of(DumpFileRow))
 
     def expand(self, file_set: FileSet) -> FileSet:
-        """Return the same with one target per file.
-
-        Those of partitions come in their order, then those of log dirs and their index caches.
-        """
+        """Return the same with a target per file: of partitions in order, then of log dirs and caches."""
         result = replace(
             file_set,
             targets=[],
@@ -273,10 +270,7 @@ class Dump:
 
 
 def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
-    """Yield what lies in a log dir besides its partitions, names that Kafka does not know included.
-
-    A directory in it that cannot be listed is added to the failures.
-    """
+    """Yield what lies in a log dir besides partitions; directories that cannot be listed are failures."""
     target = Target(kind=PARTITION, path=log_dir, shown=shown(log_dir), name=None, log_dir=log_dir)
     for file in _entries(target, *listed(log_dir)):
         name = os.path.basename(file.path)

@@ -99,10 +99,7 @@ def read_blocks(
 def limited(
     items: Iterable[Window | DamagedRange | Stop], findings: FindingCollector, cut: int
 ) -> Iterator[Window | DamagedRange | Stop]:
-    """Yield what a walk finds; of many damaged ranges only the first ones, the others are counted.
-
-    It is noted where a part of a log did not end at its cut.
-    """
+    """Yield what a walk finds, the first of many damaged ranges alone; note what ran past its `cut`."""
     for item in items:
         if isinstance(item, Stop) and cut:
             if item.reason == "cut":
@@ -222,10 +219,7 @@ def _filtered(log: Log, block: Block) -> Block | None:
 
 
 def _with_matches(log: Log, window: Window) -> tuple[Window, list[Problem]]:
-    """Return a window without the batches that are shown only for a matching record and have none.
-
-    And what cannot be read of its batches.
-    """
+    """Return a window without batches that lack the record they are shown for, and what cannot be read."""
     asked, options = log.options.filter, log.options
     is_open = asked.is_open(window.fields)
     if not is_open.any():
@@ -404,10 +398,7 @@ def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timesta
 
 
 def tail_start(log: Log, start: int = 0) -> tuple[int, int]:
-    """Return where the last rows begin, and how many there are from there: `options.tail`, or fewer.
-
-    Of records there may be more: their first batch is begun with.
-    """
+    """Return where the last rows begin, and how many are there: `options.tail`, fewer, or more records."""
     count = log.options.tail or 0
     quiet = log._replace(
         options=replace(log.options, layout=False, max_bytes=LARGEST_INT),

@@ -51,10 +51,7 @@ TWENTY_DIGITS = len(f"{0:020}")
 
 
 class Rescue:
-    """Writes what truncations lose to a new file, which has its name once all of it is there.
-
-    `saved` counts records, `partitions` those that lose any; `is_there`: the file is written.
-    """
+    """Writes what truncations lose to a new file: `saved` records of `partitions`, if it `is_there`."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -32,10 +32,7 @@ SIGN = 1 << 63
 
 
 def schema(row_type: RowType) -> ArrowSchema:
-    """Return the Arrow schema of a row type.
-
-    A field's metadata says what it means (description) and its kind.
-    """
+    """Return the Arrow schema of a row type; the metadata of a field are its description and kind."""
     return pa.schema([_field(column) for column in row_type.columns], metadata={"row_type": row_type.name})
 
 

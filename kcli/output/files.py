@@ -140,10 +140,7 @@ def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Te
 
 
 def write_lines(lines: Iterable[str | TextBlock], file: BinaryIO, *, in_background: bool) -> None:
-    """Write lines to an open file, many of them `in_background`, while the next ones are made.
-
-    A thread writes these: not for a pipe, in which a write may wait for ever.
-    """
+    """Write lines, many of them in a thread while others are made; not to a pipe, which may block."""
     with BackgroundCall() as writing:
         for some in lines:
             writing.wait()

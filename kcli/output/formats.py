@@ -12,10 +12,7 @@ BETWEEN_ROWS = ",\n  "
 
 
 class RowStyle(NamedTuple):
-    """How a format writes a row: values, and the separators of values, names and rows.
-
-    `colon` is None where a header has the names.
-    """
+    """How a format writes values, and what separates these; `colon` is None where a header has the names."""
 
     cell: Callable[..., str]
     comma: str
@@ -153,10 +150,7 @@ def is_run_directory(path: str | None) -> bool:
 
 
 def format_of(name: str | None, path: str | None, *, is_terminal: bool) -> OutputFormat | None:
-    """Return the format that `-o` names, that the path of `--out` ends in, or the usual one of stdout.
-
-    None for no format.
-    """
+    """Return the format that `-o` names, `--out` ends in, or stdout has; None for no format."""
     if path is not None and not is_run_directory(path):
         stem, _, extension = path.rpartition("/")[2].rpartition(".")
         return _BY_EXTENSION.get(extension) if stem else None

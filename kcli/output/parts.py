@@ -21,10 +21,7 @@ from kcli.rows import Item, type_name
 
 SUCCESS = "_SUCCESS"
 DIGITS = 5
-"""Of a part's number, as Spark writes it.
-
-More where there are more parts: sorted by name they are in order.
-"""
+"""Of a part's number, as Spark writes it; more where more parts must be sorted by name."""
 REMOVALS = 50
 REMOVAL_SECONDS = 0.1
 
@@ -117,10 +114,7 @@ class Parts:
 
 @contextmanager
 def new_directory(path: str) -> Iterator[str]:
-    """Give a new hidden directory in the directory of `path`.
-
-    It is removed after the block, unless it was renamed.
-    """
+    """Give a new hidden directory beside `path`, which is removed afterwards unless it was renamed."""
     hidden = hidden_name(path)
     os.mkdir(hidden)
     try:

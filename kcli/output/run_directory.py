@@ -21,10 +21,7 @@ def keep_run(
     messages: tuple[list[Finding], list[Failure]],
     record: Mapping[str, object],
 ) -> int:
-    """Make the directory around that of the parts the one at `path`; returns how many rows it has.
-
-    `record` is what run.json says, with the number of rows.
-    """
+    """Make the directory around the parts the one at `path`, with a run.json; return how many rows it has."""
     directory = os.path.dirname(parts.directory)
     output, head = parts.view.format, parts.view.head
     count = settle(parts, written, nothing)

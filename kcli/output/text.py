@@ -59,10 +59,7 @@ def _worst(findings: Iterable[Finding]) -> int:
 
 
 def distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings without repetitions.
-
-    One about a log dir's own file is listed once, not for every partition.
-    """
+    """Return findings without repetitions; one about a file of a log dir is no finding of each partition."""
     seen: dict[tuple[object, ...], Finding] = {}
     for finding in merged(findings):
         shared = finding.code.startswith("DIR-") and finding.path is not None

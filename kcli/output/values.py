@@ -68,10 +68,7 @@ _QUOTED = frozenset(',"\r\n')
 
 
 def csv_cell(value: Value, null: str = "") -> str:
-    """Return a value as a csv cell, quoted where needed; a null is an empty cell, an empty text is `""`.
-
-    A text that is spelt like `null` is quoted, as PostgreSQL does.
-    """
+    """Return a csv cell, quoted where needed, as a text spelt like `null`; an empty text is `""`."""
     if value is None:
         return null
     text = cell(value)

@@ -97,10 +97,7 @@ class View(NamedTuple):
         return self.format.style.with_null(self.null)
 
     def sources_of(self, row_type: RowType) -> tuple[tuple[Column, int | str], ...]:
-        """Return the shown columns of a row type, in the order of --columns.
-
-        Each with its place in a row, or with the text that it has in every row.
-        """
+        """Return the columns of --columns, each with its place in a row, or the text that all rows have."""
         all_of_them = _with_head(row_type, self.head)
         if self.columns is None:
             return all_of_them
@@ -116,10 +113,7 @@ class View(NamedTuple):
         return tuple(column.name for column in self.columns_of(row_type))
 
     def chosen(self, rows: Iterable[Item]) -> Iterator[Item]:
-        """Yield the rows to show, with all columns, sorted and limited.
-
-        Reads all rows, also those after the limit, unless it `stops`.
-        """
+        """Yield the rows to show, sorted and limited; unless it `stops`, rows after the limit are read."""
         if len(self.types) == 1:
             (row_type,) = self.types
             rows = (row for row in rows if type_name(row) == row_type.name)

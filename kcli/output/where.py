@@ -48,10 +48,7 @@ def columns_of(text: str) -> list[str]:
 
 
 def keeps(where: Condition, row_type: RowType) -> Callable[[tuple[Value, ...]], bool]:
-    """Return the test of a row's values; WhereError for a condition that cannot be used.
-
-    A column that the type lacks is null.
-    """
+    """Return the test of values, where a column that the type lacks is null; WhereError if there is none."""
     tree, positions = _parse(where.text)
     columns = {column.name: (place, column.kind) for place, column in enumerate(row_type.columns)}
     get = _Compiler(where, positions, columns).condition(tree)

@@ -104,10 +104,7 @@ def row_types(command: str) -> tuple[RowType, ...]:
 
 
 class ArrowBlock:
-    """Many rows of one type as an Arrow RecordBatch with all columns of the type.
-
-    Only who asks a job for columns gets any.
-    """
+    """Many rows of one type as an Arrow RecordBatch with all of its columns, for who asks for columns."""
 
     __slots__ = ("batch", "type_name")
 

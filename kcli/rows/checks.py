@@ -26,10 +26,7 @@ class CheckRow(NamedTuple):
 
     @property
     def is_log_dir(self) -> bool:
-        """Whether it is the row of a log dir itself.
-
-        That of a partition has segments, also where its directory is not named topic-partition.
-        """
+        """Whether it is of a log dir itself: that of a partition, of any name, has segments."""
         return self.segments is None
 
 
@@ -91,10 +88,7 @@ VERDICTS = (
 
 
 class RunDiffRow(NamedTuple):
-    """One partition, or one log dir: then topic and partition are null.
-
-    Columns that the compared command does not have are null.
-    """
+    """One partition, or log dir without topic; columns that the compared command lacks are null."""
 
     where: Where
     verdict: Annotated[str, f"the first that applies: {', '.join(VERDICTS)}"]

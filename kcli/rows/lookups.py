@@ -7,10 +7,7 @@ from kcli.rows.partitions import Where
 
 
 class FoundBatch(NamedTuple):
-    """The batch that a fetch returns first, and the index entry that leads to it.
-
-    All null where there is none.
-    """
+    """The batch that a fetch returns first, and the index entry that leads to it; nulls for none."""
 
     segment_base_offset: Annotated[int | None, "of the segment that answers"] = None
     file: Annotated[str | None, "base name of the .log file that answers"] = None

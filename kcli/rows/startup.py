@@ -20,11 +20,7 @@ BrokerOutcome: TypeAlias = Literal["starts", "starts-degraded", "fails", "waits"
 
 
 class StartedProducer(NamedTuple):
-    """A producer that the broker remembers.
-
-    Its epoch, its last batch in that epoch (-1 for none), and the first offset of its open transaction (null
-    for none).
-    """
+    """A producer: its epoch, last batch in it (-1: none), start of its open transaction (null: none)."""
 
     producer_id: int
     producer_epoch: int
@@ -44,10 +40,7 @@ class StartedWhere(NamedTuple):
 
 
 class StartupRow(NamedTuple):
-    """What a start makes of one replica.
-
-    Where it fails the numbers are null and the lists empty.
-    """
+    """What a start makes of one replica; where it fails numbers are null and lists empty."""
 
     where: StartedWhere
     outcome: Annotated[

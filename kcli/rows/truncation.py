@@ -9,10 +9,7 @@ from kcli.rows.partitions import FromFile, Where
 
 
 class TruncatedSegment(NamedTuple):
-    """What happens to one segment.
-
-    The values after are null for a deleted one, those before for a created one.
-    """
+    """What happens to one segment: values after are null of a deleted, before of a created one."""
 
     base_offset: int
     action: SegmentAction
@@ -34,10 +31,7 @@ class TruncatedSnapshot(NamedTuple):
 
 
 class TruncationRound(NamedTuple):
-    """One exchange of a follower with its leader; null where the protocol has no such field.
-
-    A fetch has `fetch_offset` and `last_fetched_epoch`, OffsetForLeaderEpoch has `requested_epoch`.
-    """
+    """One fetch, or OffsetForLeaderEpoch, of a follower; null where the protocol has no such field."""
 
     round: int
     fetch_offset: int | None

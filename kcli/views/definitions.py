@@ -47,10 +47,7 @@ OF_USERS = frozenset({RLMM, GROUP_LIST, GROUP_OFFSETS, *METADATA_VIEWS})
 """Views whose topics are those of the users, not of the directories that are read."""
 
 MOMENT = "moment"
-"""The kind of the one column that is a time for SQL.
-
-Those that Kafka wrote are epoch milliseconds, as everywhere.
-"""
+"""The kind of the one column that is a time for SQL: those of Kafka are epoch milliseconds."""
 
 HEAD = (
     HOST,

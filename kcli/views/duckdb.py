@@ -47,10 +47,7 @@ from kcli.words import WordError
 
 
 class _NoPandas(MetaPathFinder):
-    """Says that there is no pandas: pyarrow imports it with its first scalar, which is a third of a start.
-
-    pyarrow looks for it again when it is asked for a DataFrame.
-    """
+    """Hides pandas, which pyarrow would import with its first scalar: a third of a start."""
 
     def find_spec(self, name: str, *_: object) -> None:
         """Raise for pandas; all else is for the other finders."""

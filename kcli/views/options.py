@@ -54,10 +54,7 @@ OPTION_NAMES = (
     "max_batch_bytes",
 )
 OF_A_CATALOG = frozenset({"location", "external", "owner", "provider", "transient_lastddltime"})
-"""What Spark's catalog adds to the options of a table.
-
-It also writes them a second time, with `option.` before their names.
-"""
+"""What Spark's catalog adds to the options of a table, also a second time after `option.`."""
 NO_TABLES = (
     "Spark gives a Python data source no options of a table: use CREATE TEMPORARY VIEW name USING kcli "
     "OPTIONS (...)"

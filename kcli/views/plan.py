@@ -61,10 +61,7 @@ from kcli.words import clock_ms
 ArrowSchema: TypeAlias = Any
 
 DECODED = frozenset({"record_type", "record_version", "decoded_key", "decoded_value", "error"})
-"""Columns that decode records of internal topics.
-
-Records are read one by one where one of these is selected.
-"""
+"""Columns that decode records of internal topics, which are then read one by one."""
 OF_ARGUMENTS = frozenset({"wrong-kind", "nothing-to-read"})
 """Errors of arguments that are of no use to a view: one that another view reads is no error of a query."""
 SCAN = ScanLog(ScanOptions(rows=names_of(ScanSegmentRow)))

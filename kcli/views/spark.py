@@ -38,10 +38,7 @@ ROWS_A_SPARK_BATCH = 5_000
 
 
 def view_schema(view: str) -> StructType:
-    """Return the StructType of a view: integers and epoch milliseconds are bigint, bytes binary.
-
-    Comments say what the columns mean.
-    """
+    """Return the StructType of a view, with comments: epoch milliseconds are bigint, bytes binary."""
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
@@ -55,10 +52,7 @@ def view_schema(view: str) -> StructType:
 
 
 def refuse_others(view: str, given: StructType) -> None:
-    """Raise WordError unless a schema has columns of a view, each once, with their types.
-
-    It may allow more nulls.
-    """
+    """Raise WordError unless a schema has columns of a view, with their types; it may allow nulls."""
     own = {field.name.lower(): field for field in view_schema(view)}
     seen: set[str] = set()
     for field in given:
@@ -120,10 +114,7 @@ def _broker(target: Target) -> object:
 
 
 def read_task(data: bytes, schema: StructType) -> Iterator[Any]:
-    """Yield the Arrow batches of a task, with the columns of a Spark schema.
-
-    A directory is left as it was entered.
-    """
+    """Yield the Arrow batches of a task with the columns of a Spark schema; the directory stays."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     start, view, scan_time, plan = pickle.loads(data)  # noqa: S301 - the driver wrote it
@@ -143,10 +134,7 @@ def read_task(data: bytes, schema: StructType) -> Iterator[Any]:
 
 
 def data_source(cores: int | None = None, directory: str | None = None) -> type[DataSource]:
-    """Return the class of the format.
-
-    `cores` of the session, and the directory that relative paths start from, if known.
-    """
+    """Return the class of the format; `cores` and `directory` are those of the session, if known."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
     def import_kcli_from_root() -> None:

@@ -64,10 +64,7 @@ class PackagesError(Exception):
 
 
 def write_files(directory: str) -> None:
-    """Write the zip and the script into a directory, over older ones.
-
-    OSError, or PackagesError if kcli is in no directory.
-    """
+    """Write the zip and the script into a directory; OSError, PackagesError if kcli is in none."""
     os.makedirs(directory, exist_ok=True)
     with zipfile.ZipFile(os.path.join(directory, ZIP), "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in sorted(_modules()):

@@ -31,10 +31,7 @@ DECODER_TOPICS = (
 
 
 def decoder_for(target: Target, options: DumpOptions) -> str | None:
-    """Return the decoder of a log's records: the one asked for, or that of its directory.
-
-    Snapshots are the metadata log's.
-    """
+    """Return the decoder of a log's records: the one asked for, or that of its directory or snapshot."""
     if options.decoder is not None or not options.decode_by_name:
         return options.decoder
     topic = target.name.topic if target.name else None

@@ -217,10 +217,7 @@ INDEX_FILES: dict[str, type[AnyIndexFile]] = {
 
 
 class IndexBlock(NamedTuple):
-    """Entries of an index, one after the other, from a slot on: their bytes, and what they say.
-
-    An entry is (offset, position), (timestamp, offset) or an AbortedTxn.
-    """
+    """Entries of an index from a slot on: (offset, position), (timestamp, offset) or AbortedTxn."""
 
     slot: int
     raw: bytes
@@ -242,10 +239,7 @@ def open_index(stack: ExitStack, target: Target) -> AnyIndexFile:
 def read_index(
     index: AnyIndexFile, slot: int, findings: FindingCollector, *, check_order: bool = True
 ) -> Iterator[IndexBlock]:
-    """Yield the entries from a slot on, without the zeros that end the file.
-
-    Report entries that do not rise, versions that a broker refuses, zeros, and bytes after the last entry.
-    """
+    """Yield the entries from a slot on, up to zeros at the end; report order, versions, zeros and rest."""
     end = index.first_trailing_zero
     findings.origin = index.file.start
     before, zeros = None if isinstance(index, TxnIndexFile) or not slot else index.entry(slot - 1), 0
@@ -277,10 +271,7 @@ def read_index(
 def _check_order(
     index: AnyIndexFile, block: IndexBlock, before: Any, zeros: int, findings: FindingCollector
 ) -> tuple[Any, int]:
-    """Report entries that do not rise above the one before.
-
-    Return the last entry, and how many say nothing, the `zeros` of earlier blocks included.
-    """
+    """Report entries that do not rise; return the last one, and how many zeros there were so far."""
     zero = index.entries_of(bytes(index.entry_size))[0]
     for slot, entry in enumerate(block.entries, block.slot):
         if entry == zero and is_zero(index, slot, entry):
@@ -322,10 +313,7 @@ class LogOfIndex:
             self._finder = Finder(self.log, offsets and stack.enter_context(offsets))
 
     def compare(self, entries: Iterable[tuple[int, Any]]) -> dict[int, Indexed]:
-        """Return what entries, each with its slot, lead to; report those that lead elsewhere than they say.
-
-        Without a log nothing; of an offset index only what does not fit.
-        """
+        """Return what entries lead to, of an offset index those that misfit alone; report what misfits."""
         by_slot: dict[int, Indexed] = {}
         if self.log is None:
             return by_slot
@@ -454,10 +442,7 @@ LINE_BYTES = 40
 
 
 def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
-    """Yield the line of every entry that the tool reads, and what does not fit the log beside an index.
-
-    Findings about order and tail are about all entries, as those of rows.
-    """
+    """Yield the line of each entry that the tool reads, and misfits; findings are about all entries."""
     target = unit.target
     with ExitStack() as stack:
         index = open_index(stack, target)
@@ -487,10 +472,7 @@ def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
 
 
 def _end_for_the_tool(index: AnyIndexFile, block: IndexBlock) -> int:
-    """Return how many entries of a block the tool reads: it stops at the base offset, which is that of zeros.
-
-    Zeros in the first slot it takes for an entry of an offset index.
-    """
+    """Return how many entries the tool reads: up to zeros, but for the first slot of an offset index."""
     if isinstance(index, TxnIndexFile):
         return len(block.entries)
     offset = 0 if isinstance(index, OffsetIndexFile) else 1

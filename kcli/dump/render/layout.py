@@ -174,10 +174,7 @@ def attributes_text(attributes: int, magic: int) -> str:
 def render_layout(
     log: Log, items: Iterable[Block | DamagedRange | Stop], end: int, *, cursor: int
 ) -> Scanned:
-    """Yield the fields of a log's batches up to byte `end`, all of each, and of what is damaged.
-
-    Of the first batch `cursor` fields are delivered.
-    """
+    """Yield the fields of batches up to byte `end`, after the first `cursor`, and of what is damaged."""
     source, decoder, shown_to = source_of(log.target), decoder_for(log.target, log.options), 0
     for item in items:
         if isinstance(item, Block):
@@ -242,10 +239,7 @@ def _header(place: ByteRange, structure: str = BATCH_HEADER) -> Iterator[DumpLay
 
 
 def _records_batch(place: ByteRange, limit: int, topic: str | None, *, records: bool) -> Fields:
-    """Yield the fields of a batch of magic 2, those of its records too on request.
-
-    `topic` is the internal topic whose records' keys and values are reported field by field.
-    """
+    """Yield the fields of a batch of magic 2, and of its records, decoded as those of a `topic`."""
     raw, position = bytes(place.data), place.base
     yield from _header(place)
     layout = format_of(magic_of(raw)).layout
@@ -500,10 +494,7 @@ POSITION_WIDTH = 8
 
 
 def layout_lines(rows: Iterable[Item]) -> Iterator[str]:
-    """Yield the lines of rows of `dump --layout`: files and structures where they change, and fields.
-
-    Of a file without a layout its name, what it is and its size.
-    """
+    """Yield the lines of rows of `dump --layout`: files and structures where they change, and fields."""
     source = structure = None
     for row in rows:
         assert isinstance(row, (DumpLayoutRow, DumpFileRow))

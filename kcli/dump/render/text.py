@@ -72,10 +72,7 @@ def contents_prefix(options: DumpOptions) -> str:
 
 
 def is_sliced(block: Block, options: DumpOptions) -> bool:
-    """Whether the contents of a block, one record, are printed in slices.
-
-    The decoders of topics refuse what is long, so they are called as for any record.
-    """
+    """Whether the contents of a block, one record, are printed in slices: decoders refuse what is long."""
     records = block.records
     if records is None or not options.print_data_log or options.decoder is not None:
         return False
@@ -83,10 +80,7 @@ def is_sliced(block: Block, options: DumpOptions) -> bool:
 
 
 def long_contents(log: Log, block: Block) -> list[Buffer]:
-    """Return the contents of a block's one record as `lines.contents` has them, in slices.
-
-    Nothing if they are short. What cannot be shown is reported.
-    """
+    """Return the long contents of a block's one record, in slices; report what cannot be shown."""
     options = log.options
     if block.records is None or not is_sliced(block, options):
         return []
@@ -224,10 +218,7 @@ def _trailing(item: DamagedRange | Stop, end: int, log: Log) -> Scanned:
 
 
 def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[FirstOffset | OffsetJumps]:
-    """Yield where offsets do not follow each other.
-
-    `last` is the offset before the first, None where another scan knows it.
-    """
+    """Yield where offsets do not follow each other, or `last`, which is None where another scan knows it."""
     if not len(offsets):
         return
     first = int(offsets[0])
@@ -293,10 +284,7 @@ def _optional_longs(column: Array) -> TextColumn:
 
 
 def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[TextColumn]:
-    """Return the columns of the lines of a block's records.
-
-    What of a record cannot be shown is reported.
-    """
+    """Return the columns of the lines of records; report what cannot be shown."""
     options = log.options
     troubles: list[tuple[int, str]] = []
     control = is_control(block)[records.batch]

@@ -86,10 +86,7 @@ BATCH_VIEW = TableView(
 
 
 def view_records(answer: TableInput) -> TableView:
-    """Return the view of records with the beginnings of keys and values; of internal topics decoded ones.
-
-    One record alone is shown whole.
-    """
+    """Return the view of records, of internal topics decoded; one record alone is shown whole."""
     names = _topic_names(answer.rows)
     if len(answer.rows) == 1:
         fields = list(_fields(answer.rows[0], names))

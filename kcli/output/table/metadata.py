@@ -63,10 +63,7 @@ def _view(noun: str, *columns: ShownColumn, **more: Any) -> Callable[[TableInput
 
 
 def _each_once(view: TableView, answer: TableInput) -> TableView:
-    """Return a view that shows and counts once what several logs of a cluster say alike.
-
-    Where they differ, it has the numbers of each, and a column that says which have a row.
-    """
+    """Return a view in which what several logs of a cluster say alike counts once, and differences show."""
     by_log: dict[OfDirectory, dict[str, Any]] = {}
     for row in answer.rows:
         by_log.setdefault(row.place, {})[repr((row.place.cluster_id, *row[1:]))] = row

@@ -113,10 +113,7 @@ def _epochs(summary: ScanSummary) -> str | None:
 
 
 def _result(row: Any, findings: Sequence[Finding], after: str | None) -> str:
-    """Return what is wrong in a few words; transactions that are open are not, but worth saying.
-
-    `after`: the segment after this one. A transaction goes on there, and may end there.
-    """
+    """Return what is wrong, and which transactions are open, in the last segment or up to the one `after`."""
     summary: ScanSummary = row.summary
     codes = {finding.code for finding in findings}
     tail = "zeros at the end" if ZEROS in codes else "incomplete last batch"

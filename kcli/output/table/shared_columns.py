@@ -131,11 +131,7 @@ def where_columns(rows: Sequence[Any]) -> list[SharedColumn]:
 
 
 def _file_columns(rows: Sequence[Any]) -> list[SharedColumn]:
-    """Return the column of files.
-
-    Files that are named by an offset have that alone, without zeros; the kind of those that are of another
-    than most stays.
-    """
+    """Return the column of files: offsets alone without zeros, kinds where they are not the usual one."""
     names = {
         name for row in rows if (name := getattr(getattr(row, "source", None), "file", None)) is not None
     }
@@ -153,10 +149,7 @@ def _file_columns(rows: Sequence[Any]) -> list[SharedColumn]:
 
 
 def replica_names(places: Iterable[Where]) -> dict[str, str]:
-    """Return for each partition directory a name that no other replica of its partition has.
-
-    That is its broker, or its log dir where brokers are not known or not different.
-    """
+    """Return a name for each replica of a partition: its broker, or its log dir where that says more."""
     replicas = {where.dir: where for where in places}
     brokers = {(name_of(where), where.broker_id) for where in replicas.values()}
     if len(brokers) == len(replicas) and all(broker is not None for _, broker in brokers):
