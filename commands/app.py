@@ -32,10 +32,7 @@ GROUPS = {
     "Learn": ("help", "explain", "runbook", "schema", "demo"),
     "Set up": ("completion", "spark"),
 }
-"""The modules of this package that hold a command, as the help groups them.
-
-A module, named with `_` for `-`, has a group as `app`, or a function of its own name.
-"""
+"""The modules that hold a command, as the help groups them: each has `app`, or a function of its name."""
 COMMAND_NAMES = tuple(chain.from_iterable(GROUPS.values()))
 
 EPILOG = """

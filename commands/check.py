@@ -71,10 +71,7 @@ def made(
     codes: tuple[str, ...] = (),
     version: "Version | None" = None,
 ) -> Command:
-    """Return a command that checks partitions, and log dirs; with `codes`, findings of such codes alone.
-
-    `version`: the release that would start; without it the newest that the log dirs can be of.
-    """
+    """Return a command that checks partitions and log dirs, as of a `version`; `codes`: for these alone."""
     from kcli.cli.inputs import broker_of, server_properties
     from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs

@@ -178,10 +178,7 @@ def _parse_leader(text: str, log_start_offset: int) -> "ReplicaEpochs":
 
 
 def _rescue_to(path: str, output: Output) -> "OnOutcomes":
-    """Return what writes the records that truncations lose to a new file, in one step with the outcomes.
-
-    UsageError and RefusedError for a file that cannot be, or must not be, written.
-    """
+    """Return what writes lost records to a new file; UsageError and RefusedError for one that cannot be."""
     from kcli.dump.rescue import RESCUE_FORMATS, Rescue
 
     if os.path.splitext(path)[1] not in RESCUE_FORMATS:

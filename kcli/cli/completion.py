@@ -22,11 +22,7 @@ NAME_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 
 def complete(name: str, choices: Iterable[str], context: Any, incomplete: str) -> list[tuple[str, str]]:
-    """Return what the value of an option, or of an argument, may become, and what it means.
-
-    `name`: the longest name of the option; of an argument its metavar. `choices`: the words that it takes,
-    where it has any.
-    """
+    """Return what the value of an option, or argument, of a name may become, and what each means."""
     head, last = "", incomplete
     if name in LISTS and "," in incomplete:
         head = incomplete[: incomplete.rindex(",") + 1]

@@ -7,10 +7,7 @@ import kcli
 
 
 def foreign_package() -> str | None:
-    """Return the place of a `commands` or `formats` that is not ours, found without running it.
-
-    `python -m kcli`, a notebook and a shell of Python look into the working directory first.
-    """
+    """Return the place of a `commands` or `formats` that is not ours, such as in a working directory."""
     ours = os.path.dirname(os.path.abspath(kcli.__file__))
     for name in ("commands", "formats"):
         spec = find_spec(name)

@@ -57,10 +57,7 @@ def comparing(
     opened: Callable[[FileSet], FileSet] = lambda file_set: file_set,
     expected: str = "two replicas of a partition at least: log dirs or partition dirs",
 ) -> tuple[Expand, Split]:
-    """Return `expand` and `split` of a command that compares replicas, which are `grouped` to units.
-
-    One replica alone is a UsageError, unless a path cannot be read: that is an error of its own.
-    """
+    """Return `expand` and `split` of a command that compares; UsageError where one replica is alone."""
     unreadable: list[FileError] = []
 
     def expand(file_set: FileSet) -> FileSet:

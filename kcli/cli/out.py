@@ -97,11 +97,7 @@ class Out:
     def write(
         self, rows: Iterable[Item], view: View, summary: RunSummary, *, text: Text | None, parts: Parts | None
     ) -> bool:
-        """Write the rows and return True.
-
-        Write nothing and return False if the run was cut short, or if it answered no input and neither
-        run.json nor a metric says so.
-        """
+        """Write the rows; write none, and return False, of a run that is cut short or has no answer."""
 
         def complete() -> tuple[list[Finding], list[Failure]]:
             says_so = self.is_run or view.format.is_summary

@@ -52,10 +52,7 @@ CAUSE = re.compile(r"\S+: |To do: ")
 
 
 class Section(NamedTuple):
-    """What a command answers; `status` None: nothing here is of that kind, and `blocks` say why.
-
-    `line` is empty where the command refuses these paths.
-    """
+    """What a command answers; no `status`: `blocks` say why; no `line`: the command refuses the paths."""
 
     name: str
     line: str

@@ -232,10 +232,7 @@ def _rows(
     inputs: Inputs,
     run: "_Run",
 ) -> Iterator[Item]:
-    """Yield the rows of every unit; an outcome becomes part of the summary of the run.
-
-    The outcomes begin and end here: an engine that nothing holds any longer gives back what it has taken.
-    """
+    """Yield the rows of every unit; its outcome, which ends here, becomes part of the summary."""
     topics, message = command.topics, command.without_rows
     assert not callable(message)
     has_rows = message is None and (topics is None or not inputs.selection().names)

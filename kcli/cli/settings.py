@@ -46,10 +46,7 @@ def drop_format_for_stdout(context: Any) -> None:
 
 
 def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
-    """Return what the config file says of a command's options, by the names of their parameters.
-
-    UsageError for a file that cannot be read, and for a key or a table that names no option, no command.
-    """
+    """Return what the config file says of the options of a command; UsageError for words that name none."""
     options = {long_name(param): param for param in command.params if param.param_type_name == "option"}
     defaults: dict[str, Any] = {}
     table = _read(path)

@@ -1,4 +1,4 @@
-"""Findings, errors and counts of a run, the exit status that follows, and where --findings sends findings."""
+"""Findings, errors and counts of a run over `inputs`, of which `places` were there."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -23,11 +23,7 @@ FINDINGS_FORMATS = {one.extension: one for one in (NDJSON, CSV, PARQUET)}
 
 @dataclass(slots=True)
 class RunSummary:
-    """Findings, errors and counts of one run.
-
-    `inputs` are the paths that were to be answered, `places` those of them that were found, as shown.
-    `command`: whose findings may be bad news.
-    """
+    """Findings, errors and counts of a run over `inputs`, of which `places` were there."""
 
     fail_on: str
     findings_to: str = "inline"

@@ -10,10 +10,7 @@ from kcli.logdir.write_guard import log_dir_around, upwards
 
 
 def refuse_log_dirs(word: str, path: str, others: Collection[str] = ()) -> None:
-    """Raise RefusedError for a path that is, or lies anywhere below, a log dir or a partition directory.
-
-    `word`: how the path was given. `others` count as such, too: directories without symlinks in their paths.
-    """
+    """Raise RefusedError for a path, given as `word`, in a log dir, a partition or `others`."""
     around = upwards(os.path.realpath(path))
     place = next((place for place in around if place in others), None) or log_dir_around(path)
     if place is not None:

@@ -50,10 +50,7 @@ def width() -> int:
 
 
 def is_utf8() -> bool:
-    """Whether the terminal shows UTF-8; where the locale is C by name, Python writes it all the same.
-
-    Python itself sets LC_CTYPE to C.UTF-8 there. Without any name of a locale it is believed.
-    """
+    """Whether the terminal shows UTF-8: where the locale is C by name, Python says so and it does not."""
     names = {name: os.environ.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG")}
     if names["LC_CTYPE"] == "C.UTF-8" and names["LANG"]:
         del names["LC_CTYPE"]

@@ -67,11 +67,7 @@ class DecodedRecord(NamedTuple):
 
 
 def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
-    """Return what a record of one of the five topics says; control records must not be asked about.
-
-    A key or value that is too long, or makes more of its bytes than the bound allows (64 bytes for each
-    element of its arrays), is an error that names the switch which raises it.
-    """
+    """Return what a record, no control record, of one of the five topics says; too long a one is an error."""
     error = too_long(record, max_batch_bytes)
     if error is not None:
         return DecodedRecord(None, None, None, None, describe(error), damaged=True)

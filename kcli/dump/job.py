@@ -145,10 +145,7 @@ def reader_for(kind: str, options: DumpOptions) -> Reader | None:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """The job with its options: a scan that can be pickled, and what goes before it.
-
-    `only_partitions` leaves out the files of a log dir itself: the selection names topics or partitions.
-    """
+    """The job with its options; `only_partitions`: a selection leaves out the files of log dirs."""
 
     options: DumpOptions
     only_partitions: bool = False

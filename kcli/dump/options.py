@@ -189,10 +189,7 @@ def searcher(pattern: bytes) -> Callable[[bytes], re.Match[bytes] | None]:
 
 
 def in_range(logs: list[Target], asked: RecordFilter) -> list[Target]:
-    """Return the logs of a partition directory that can hold the offsets of a filter, by their base offsets.
-
-    No name says where a log ends: segments may overlap. The index soon shows that a log has nothing.
-    """
+    """Return the logs that can hold the offsets of a filter, by base offsets: segments may overlap."""
     if asked.offsets is None:
         return logs
     last = asked.offsets[1]

@@ -371,10 +371,7 @@ def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | Non
 
 
 def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timestamp: int) -> int | None:
-    """Return a place before which every record is older, by the time index; None if the index is wrong.
-
-    An entry holds the largest timestamp up to its offset, so what lies before is older, in whatever order.
-    """
+    """Return a place before which every record is older, by the time index; None if it is wrong."""
     try:
         beside = index_beside(target, TIME_INDEX)
         if beside is None:
@@ -437,10 +434,7 @@ def _from_the_end(log: Log) -> Iterator[int]:
 
 
 def tails(logs: list[Target], options: DumpOptions) -> list[tuple[Target, DumpOptions]]:
-    """Return the logs of a partition that hold its last batches (or records), in order, each with its count.
-
-    Leftovers (.deleted, .cleaned, .swap) are not part of the log, unless there is nothing else.
-    """
+    """Return the logs that hold the last rows of a partition, each with its count; leftovers last."""
     left, parts = options.tail or 0, []
     logs = [target for target in logs if not file_name(target).is_inactive] or logs
     for target in reversed(in_range(logs, options.filter)):

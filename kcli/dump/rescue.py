@@ -59,11 +59,7 @@ class Rescue:
         self.is_there = False
 
     def along(self, outcomes: Iterator[Outcome], units: list[Unit]) -> Iterator[Outcome]:
-        """Yield the outcomes of truncations, with findings and errors of the records that they lose.
-
-        The records of an outcome are written before it is given. No file is made where there is no outcome
-        with a row. OSError when the file cannot be written.
-        """
+        """Yield the outcomes, each once its lost records are written, with findings about these; OSError."""
         form: OutputFormat = RESCUE_FORMATS[os.path.splitext(self.path)[1]]
         view = View("truncate --rescue", form, (declared_type(RescuedRecordRow),), tagged=True)
         answered = 0

@@ -37,11 +37,7 @@ def schema(row_type: RowType) -> ArrowSchema:
 
 
 def batch(row_type: RowType, rows: Sequence[tuple[Value, ...]]) -> RecordBatch:
-    """Return rows of one type, given their values, as a RecordBatch of its schema.
-
-    Text that is not Unicode (half a surrogate pair) is escaped as on stdout; a number that 64 bits cannot
-    hold wraps, as a long of Java does.
-    """
+    """Return values as a RecordBatch; text that is not Unicode is escaped, too large a number wraps."""
     declared = schema(row_type)
     columns: Iterable[tuple[Any, ...]] = zip(*rows, strict=True) if rows else ((),) * len(declared)
     arrays = [

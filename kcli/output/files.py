@@ -107,11 +107,7 @@ def writer(file: BinaryIO, view: View) -> AbstractContextManager[Writer]:
 
 
 def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Text | None = None) -> int:
-    """Write rows, sorted and limited as the view says, to a new file in place of `path`; returns how many.
-
-    `text` makes lines of them. OSError when the file cannot be written; then, and when the tail raises,
-    `path` is as it was before.
-    """
+    """Write rows, or lines of `text`, in place of `path`, which else stays; return how many. OSError."""
     with new_file(path) as file:
         if view.format.is_view:
             return int(view.format.load(view.format.writer)(rows, view, _Utf8(file), tail))

@@ -34,10 +34,7 @@ class WrittenPart(NamedTuple):
 
 
 class PartWriter:
-    """One part under way: a file, or one for each type of rows, made with the first row.
-
-    A file has its name once it is complete; files that are not are gone when the stack is left.
-    """
+    """One part under way: a file, or one for each type of rows, named once it is complete."""
 
     def __init__(self, stack: ExitStack, parts: "Parts") -> None:
         self._stack = stack
@@ -89,10 +86,7 @@ def view_of_type(view: View, type_name: str) -> View:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A sink that can be pickled: every call gives a new part in a directory.
-
-    A part is removed if it is not completed. `by_type`: rows of each type have a directory of their own.
-    """
+    """A sink that can be pickled: every call gives a new part; `by_type`: of each type in its directory."""
 
     directory: str
     view: View
@@ -128,11 +122,7 @@ def new_directory(path: str) -> Iterator[str]:
 
 
 def keep_parts(path: str, parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
-    """Make the directory of parts the one at `path`; returns how many rows it has.
-
-    Findings and errors of ndjson are in a part of their own, the last. FileNotFoundError if a part is not
-    there.
-    """
+    """Make the parts, findings and errors in the last, the directory at `path`; return how many rows."""
     count = settle(parts, written, tail)
     with new_file(os.path.join(parts.directory, SUCCESS)):
         pass

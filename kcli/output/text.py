@@ -22,11 +22,7 @@ def failure_line(failure: Failure) -> str:
 
 
 def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[str]:
-    """Yield a line for each finding, those of a code together, the worst first.
-
-    Explained codes are followed by what the broker does and a person should do, and all their findings are
-    listed; else some of each and how many more there are.
-    """
+    """Yield a line for each finding, the worst code first; where explained all of them, with what to do."""
     for severity, code, group in by_code(findings):
         first, left = first_of(group, all_of_them=explained)
         yield from map(finding_line, first)

@@ -24,11 +24,7 @@ SHOWN_OF_A_LONG_VALUE = 1000
 
 
 def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
-    """Write rows as people read them: the view of their type, which needs all of them.
-
-    Columns that were named, and rows without a header, are written as `write_wide` does. Rows of a type
-    without a view are a table of the first columns, as many as fit.
-    """
+    """Write rows as people read them; columns that were named, and rows without headers, as `wide`."""
     if view.columns is not None or not view.headers:
         write_wide(rows, view, out, tail)
         return

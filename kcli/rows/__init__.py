@@ -114,10 +114,7 @@ class ArrowBlock:
 
 
 class TextBlock:
-    """Lines of text as UTF-8, each with its newline: the buffers, one after the other.
-
-    `is_title`: they say what comes, and answer nothing yet. Buffers travel between processes without copies.
-    """
+    """Lines of text as UTF-8 in buffers, which travel without copies; `is_title`: they answer nothing yet."""
 
     __slots__ = ("buffers", "is_title")
 

@@ -67,10 +67,7 @@ _ROW_TYPES: dict[type, RowType] = {}
 
 
 class PlainRow(tuple[Any, ...]):
-    """A row that is its values in column order; each type that `plain_row_type` declares has a subclass.
-
-    Like a NamedTuple it has an attribute for each column, if the column's name can be one.
-    """
+    """A row that is its values in order; a class that `plain_row_type` returns has them as attributes."""
 
     __slots__ = ()
 

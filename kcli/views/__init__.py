@@ -16,11 +16,7 @@ from kcli.engine.contract import EngineMissingError
 
 
 def register(spark: Any) -> None:
-    """Make the format `kcli` known to a session, of Spark Connect too.
-
-    EngineMissingError where Spark is older than 4.0. Relative paths then start from the working directory of
-    this process.
-    """
+    """Make the format `kcli` known to a session, with its cores; EngineMissingError before Spark 4.0."""
     try:
         from kcli.views.spark import data_source
     except ImportError as error:

@@ -63,10 +63,7 @@ NO_TABLES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewQuery:
-    """The view, the paths, and what limits the rows.
-
-    `selection`: the partitions that are read; of the view rlmm the user partitions that events are about.
-    """
+    """The view, the paths, and what limits the rows: of rlmm `selection` is about events."""
 
     view: str
     paths: tuple[str, ...]

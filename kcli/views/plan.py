@@ -81,10 +81,7 @@ class ViewCommand(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a query reads: units of a job, the reduce step if it has one, and what is known without reading.
-
-    `refused`: the errors of inputs that the view does not read, if another one of the query does not either.
-    """
+    """What a query reads, and knows without; `refused`: errors of inputs that other views may read."""
 
     job: Map
     units: list[Unit]
@@ -280,10 +277,7 @@ class ArrowRows:
     schema: ArrowSchema
 
     def outcomes(self, plan: Plan, engine: Engine) -> Iterator[Outcome]:
-        """Yield the outcomes of a plan, their rows as ArrowBlocks.
-
-        The view of findings has findings and errors as rows, those of the plan too, and nothing else.
-        """
+        """Yield the outcomes of a plan, their rows as ArrowBlocks; of findings the findings and errors."""
         if self.view == definitions.FINDINGS:
             yield from self._findings(plan, engine)
         elif plan.reduce is None:

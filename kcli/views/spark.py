@@ -78,10 +78,7 @@ def refuse_others(view: str, given: StructType) -> None:
 def plan_tasks(
     options: Mapping[str, str], cores: int | None, directory: str | None, columns: Iterable[str]
 ) -> list[bytes]:
-    """Return the tasks of a query, in the order of their rows; WordError if its paths lead to nothing.
-
-    Relative paths start from `directory`, if one is given. `columns` are those that the query selects.
-    """
+    """Return the tasks of a query from `directory`, in the order of rows; WordError if paths lead nowhere."""
     directory, asked = directory or os.getcwd(), query(options)
     cores = cores or os.cpu_count() or 1
     with chdir(directory):

@@ -99,10 +99,7 @@ def shown_contents(record: "AnyRecord", options: DumpOptions) -> tuple[Shown, st
 
 
 def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: "AnyRecord") -> tuple[Shown, str | None]:
-    """Return what decoders of DECODER_CLASSES print of a record's key and value, and what is wrong.
-
-    Where a class of Kafka would throw, and end the dump, an error takes the place of the text.
-    """
+    """Return what two of DECODER_CLASSES print of a key and a value, an error where Kafka would throw."""
     texts: list[str | None] = []
     troubles: list[str] = []
     for word, decoder, data in (("key", key_decoder, record.key), ("value", value_decoder, record.value)):
@@ -134,7 +131,4 @@ DECODER_CLASSES: dict[str, Decoder] = {
     "org.apache.kafka.tools.api.IntegerDecoder": _number(4, "IntegerDecoder"),
     "org.apache.kafka.tools.api.LongDecoder": _number(8, "LongDecoder"),
 }
-"""The decoder classes that Kafka 4.3.1 ships, by their full names.
-
-Each raises TruncatedError where the class throws: bytes too few for its number. It ignores further bytes.
-"""
+"""The decoder classes of Kafka 4.3.1; each raises TruncatedError where bytes are too few for its number."""

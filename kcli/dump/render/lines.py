@@ -37,10 +37,7 @@ class Shown(NamedTuple):
 
 
 class ToolSummary(NamedTuple):
-    """How the tool prints the pairs of numbers that it keeps to the end.
-
-    `order`: sorted by the first number, where 1 rises and -1 falls, or 0 as they came.
-    """
+    """How the tool prints the pairs that it keeps to the end: by the first number, rising, falling or not."""
 
     title: str
     line: str
@@ -101,10 +98,7 @@ class LastOffset(NamedTuple):
 
 
 def dump_log_lines(items: Iterable[Item], limit: int | None = None) -> Iterator[TextBlock]:
-    """Yield the blocks for stdout; write to stderr what the tool writes there, its summaries at the end.
-
-    With a limit, blocks of one line each: so many are yielded, and nothing is read after them.
-    """
+    """Yield the blocks for stdout, a line each with a limit; write to stderr what the tool writes there."""
     kept: dict[ToolSummary, dict[str, array[int]]] = {summary: {} for summary in SUMMARIES}
     last_offsets: dict[str, int] = {}
     left = sys.maxsize if limit is None else limit
@@ -147,10 +141,7 @@ def _pairs(item: Item, last_offsets: dict[str, int]) -> tuple[ToolSummary, str, 
 
 
 def ordered_pairs(numbers: "array[int]", order: int) -> Iterable[tuple[int, int]]:
-    """Return pairs in the order of a summary.
-
-    Java keeps those with an order in a TreeMap: sorted by the first number, the last value wins.
-    """
+    """Return pairs in the order of a summary, that of Java's TreeMap: the last value of a number wins."""
     firsts, pairs = numbers[::2], zip(numbers[::2], numbers[1::2], strict=True)
     if not order or (order > 0 and all(map(operator.lt, firsts, firsts[1:]))):
         return pairs

@@ -230,10 +230,7 @@ def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[FirstOffset
 
 
 def non_consecutive(offsets: Ints, last: int, *, is_first: bool = False) -> bytes:
-    """Return (offset, offset of the next record) wherever the next is not one more, as `pairs` has them.
-
-    `last` is before the first, unless that `is_first`. After the largest long Java's sum wraps, as numpy's.
-    """
+    """Return (offset, the next) wherever that is not one more, from `last`, unless it `is_first`, on."""
     at = (offsets[1:] != offsets[:-1] + 1).nonzero()[0]
     pairs = np.stack((offsets[at], offsets[at + 1]), axis=1).tobytes()
     if is_first or bool(offsets[:1] == np.array([last]) + 1):
@@ -306,10 +303,7 @@ def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[Text
 
 
 def _interleaved(of_batches: Array, columns: list[TextColumn], records: RecordColumns) -> list[Array]:
-    """Return the lines of records, each after those of batches that begin there, and those of later batches.
-
-    `of_batches` are the lines of the last batches of the records: all, or all but the first.
-    """
+    """Return the lines of records, each after those of batches that begin there, then of later batches."""
     begins = records.bounds[:-1][len(records.bounds) - 1 - len(of_batches) :]
     first = begins.searchsorted(np.arange(len(records.offset) + 1))
     return [joined([spans(of_batches, first), *columns], len(records.offset)), of_batches[int(first[-1]) :]]

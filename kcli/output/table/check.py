@@ -158,10 +158,7 @@ def _checked(rows: Sequence[CheckRow]) -> str:
 
 
 def _in_words(findings: Sequence[Finding], told_above: Sequence[Finding] = ()) -> str:
-    """Return what is wrong with a directory: what the worst finding says, and the codes of the others.
-
-    Of a finding that is `told_above` above, server.log and what to do are left out.
-    """
+    """Return what the worst finding says, in short if it is `told_above`, and the codes of the others."""
     above = [finding for finding in findings if finding.severity != SEVERITIES[0]]
     if not above:
         return ""

@@ -173,10 +173,7 @@ def _diffs_verdict(rows: Sequence[EpochDiffRow]) -> str:
 
 
 def _next_commands(rows: Sequence[EpochDiffRow], screen: Screen) -> str:
-    """Return the command that goes on from the first of the pairs that part, and of those of running brokers.
-
-    It names log dirs where it answers for all of them, and else the directories of the partition.
-    """
+    """Return the commands that go on from the first pairs that part, over log dirs where these answer all."""
     asked: tuple[tuple[list[str], list[EpochDiffRow]], ...] = (
         ([], [row for row in rows if row.divergence_offset is not None]),
         (["--broker", "running"], list(filter(_holds_epoch_alone, rows))),

@@ -30,10 +30,7 @@ Line: TypeAlias = list[tuple[str, str]]
 
 
 class StyledLines:
-    """Lines of styled text as Rich prints them, each wrapped where it is wider than the screen.
-
-    `is_text`: they are sentences, not a drawing. `columns`: those of the table that they are.
-    """
+    """Lines as Rich prints them, wrapped to the screen: of sentences (`is_text`), or a table of `columns`."""
 
     def __init__(
         self,

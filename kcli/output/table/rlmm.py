@@ -146,11 +146,7 @@ EVENTS = TableView(
 
 
 def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
-    """Yield remote segments, then what a live cluster answers about their partitions.
-
-    More than a screen of segments of several partitions, unless the user sorts them, are a line for each
-    partition, unfinished ones first.
-    """
+    """Yield remote segments, of many a line for each partition, then what a live cluster answers."""
     segments = [row for row in answer.rows if isinstance(row, RemoteSegmentRow)]
     offsets = [row for row in answer.rows if not isinstance(row, RemoteSegmentRow)]
     if segments:

@@ -170,10 +170,7 @@ def by_partition(rows: Iterable[Any]) -> dict[str, dict[Where, list[Any]]]:
 
 
 def merged_replicas(rows: Sequence[Any], key: Callable[[Any], Any]) -> tuple[list[Any], ShownColumn] | None:
-    """Return the first of the rows that replicas of a partition have in common, and the replicas' column.
-
-    Lines of a partition are in the order of their keys. None where no partition has several replicas.
-    """
+    """Return the first of the rows that replicas have in common, by key, and their column; None for none."""
     partitions = by_partition(rows)
     if all(len(replicas) == 1 for replicas in partitions.values()):
         return None

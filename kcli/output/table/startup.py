@@ -159,10 +159,7 @@ def _reasons(rows: Sequence[StartupRow]) -> Iterator[str]:
 
 
 def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -> list[str]:
-    """Return whether the broker starts, then the cause, then what becomes of replicas.
-
-    `replicas`: the rows, of other brokers, too; `asks`: on which voters it depends.
-    """
+    """Return whether the broker starts, if its voters answer (`asks`), the cause, and what loses records."""
     name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
     release = f"(Kafka {row.kafka_version})"
     cause = [f"{row.cause_path}: {row.reason}."] if row.cause_path else []

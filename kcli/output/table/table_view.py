@@ -41,10 +41,7 @@ FEW = 4
 
 
 class TableInput(NamedTuple):
-    """What a view draws: rows of its type, the screen, and the findings; whether the user sorts the rows.
-
-    `findings`: those that it sums up, none but in the last view. `all_findings`: in each.
-    """
+    """What a view draws: rows, the screen, findings to sum up, whether the user sorts, and every finding."""
 
     rows: Sequence[Any]
     screen: Screen

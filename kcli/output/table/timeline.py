@@ -32,11 +32,7 @@ class Timeline:
         return drawn
 
     def labels(self, texts: Iterable[tuple[int, object]], line: str = "") -> str:
-        """Return `line`, or one of spaces, with a text at each offset as far as there is room.
-
-        The first texts have the first choice. A text begins at its column, or ends at the last one. Texts do
-        not touch each other.
-        """
+        """Return `line`, or spaces, with a text at each offset where there is room, first come first."""
         drawn = list(line.ljust(self.width + (not line)))
         is_free = [True] * len(drawn)
         for offset, label in texts:
