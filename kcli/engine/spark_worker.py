@@ -10,8 +10,7 @@ from typing import Any
 
 from kcli.engine.contract import Map, NotWrittenError, Outcome, Sink, Unit
 from kcli.engine.inline import failed, mapped
-from kcli.kafka.findings.findings import Finding
-from kcli.rows import Failure, described
+from kcli.rows import described
 
 BYTES_A_LIST = 1 << 20  # of pickled outcomes that travel together
 WORTH_COMPRESSING = 4 << 10
@@ -70,28 +69,18 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
     outcomes = []
     with sink() as part:
         for unit in units:
-            taken = 0
-            error: Failure | None = None
-            findings: list[Finding] = []
-            ran_past_end = False
-            partial: object = None
+            whole = Outcome(number=unit.number)
             for outcome in mapped(job, [unit]):
-                partial = outcome.partial
                 part.write(outcome.rows)
-                taken += len(outcome.rows)
-                findings += outcome.findings
-                error = outcome.error or error
-                ran_past_end |= outcome.ran_past_end
-            outcomes.append(
-                Outcome(
-                    number=unit.number,
-                    findings=findings,
-                    error=error,
-                    taken=taken,
-                    ran_past_end=ran_past_end,
-                    partial=partial,
+                whole = replace(
+                    whole,
+                    findings=[*whole.findings, *outcome.findings],
+                    error=outcome.error or whole.error,
+                    taken=whole.taken + len(outcome.rows),
+                    ran_past_end=whole.ran_past_end or outcome.ran_past_end,
+                    partial=outcome.partial,
                 )
-            )
+            outcomes.append(whole)
     outcomes[-1] = replace(outcomes[-1], parts=() if part.receipt is None else (part.receipt,))
     return outcomes
 

@@ -10,13 +10,7 @@ from formats.types import TopicPartition
 from kcli.jobs.common import Yield, partition_job, where
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.offset_invariants import (
-    FLUSHED_ABOVE_END,
-    START_ABOVE_END,
-    Offsets,
-    Violation,
-    violations,
-)
+from kcli.kafka.integrity import offset_invariants
 from kcli.kafka.kraft.log_config import COMPACT, OF_INTERNAL_TOPICS, POLICY
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.metadata_loader import configuration_of
@@ -55,17 +49,17 @@ def show(partition: Partition) -> Yield:
         first_segment_offset=loaded.segments[0].base_offset,
         log_end_offset=loaded.log_end_offset,
         log_end_offset_source=loaded.source,
-        violations=(*[START_ABOVE_END] * loaded.emptied, *(one.name for one in violated)),
+        violations=(*[offset_invariants.START_ABOVE_END] * loaded.emptied, *(one.name for one in violated)),
     )
     yield from contradictions(partition.target, offsets)
 
 
 def stored_offsets(
     partition: Partition, lines: Sequence[EpochEntry] | None
-) -> Generator[Finding, None, Offsets]:
+) -> Generator[Finding, None, offset_invariants.Offsets]:
     """Yield which checkpoints cannot be used; return a partition's offsets; `lines` of its epochs."""
     facts = partition.directory
-    return Offsets(
+    return offset_invariants.Offsets(
         log_start=checkpointed(facts.log_start_offsets, partition),
         recovery_point=checkpointed(facts.recovery_points, partition),
         high_watermark=checkpointed(facts.high_watermarks, partition),
@@ -76,7 +70,7 @@ def stored_offsets(
     )
 
 
-def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
+def contradictions(target: Target, offsets: offset_invariants.Offsets) -> Iterator[Finding]:
     """Yield a finding for each invariant that does not hold in a partition directory.
 
     Beside a running broker there is none: it writes each file at another time, and the lines of a topic that
@@ -89,7 +83,7 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
     if violated and is_running(target):
         return
     for one in violated:
-        is_lost = (offsets.clean or is_empty) and one.name == FLUSHED_ABOVE_END
+        is_lost = (offsets.clean or is_empty) and one.name == offset_invariants.FLUSHED_ABOVE_END
         message = f"{one.name}: {one.found}, {one.limit} at most; {one.effect}"
         if is_lost:
             message = f"the log was flushed up to offset {one.found}, and a start opens it with the log end "
@@ -112,11 +106,11 @@ def missing_records(partition: Partition, given: Checkpoints, log: LoadedLog) ->
     yield from contradictions(partition.target, offsets._replace(log_end=log.log_end_offset))
 
 
-def _violations(target: Target, offsets: Offsets) -> list[Violation]:
+def _violations(target: Target, offsets: offset_invariants.Offsets) -> list[offset_invariants.Violation]:
     """Return the invariants that do not hold: none of a -delete or -stray one, whose lines are not its."""
     if target.name is not None and target.name.kind in {DELETE, STRAY}:
         return []
-    return list(violations(offsets))
+    return list(offset_invariants.violations(offsets))
 
 
 def beginning_findings(

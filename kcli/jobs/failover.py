@@ -8,16 +8,7 @@ from kcli.engine.contract import Outcome, Unit, at_end
 from kcli.jobs.cluster_metadata import metadata_of, newest_of
 from kcli.jobs.common import Yield, answer
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.failover import (
-    UNCHANGED,
-    Ballot,
-    Defaults,
-    Forecast,
-    QuorumNode,
-    ballot_of,
-    forecast,
-    majority,
-)
+from kcli.kafka.kraft import failover
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata_of_snapshot
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.quorum_start import quorum_node
@@ -41,7 +32,7 @@ class Departure:
     """
 
     brokers: tuple[int, ...]
-    defaults: Defaults
+    defaults: failover.Defaults
     selection: Selection
     controller: bool = False
     zookeeper: bool = False
@@ -85,25 +76,25 @@ def _is_metadata(target: Target) -> bool:
 
 def show(unit: Unit, *, request: Departure) -> Outcome:
     """Return a row for each partition that changes, one for the quorum, and what the records lack."""
-    quorum: list[tuple[FailoverControllerRow, QuorumNode]] = []
+    quorum: list[tuple[FailoverControllerRow, failover.QuorumNode]] = []
     outcome = answer(unit, lambda partition: _rows(partition, unit.target, request, quorum))
     return replace(outcome, partial=tuple(quorum))
 
 
 def _elected(
-    parts: list[tuple[tuple[FailoverControllerRow, QuorumNode], ...]],
+    parts: list[tuple[tuple[FailoverControllerRow, failover.QuorumNode], ...]],
 ) -> tuple[list[FailoverControllerRow], list[Finding]]:
     """Return the rows of controllers, with the votes that each of them gets."""
     rows = [row for part in parts for row in part]
     nodes = [node for _, node in rows]
-    return [_voted(row, ballot_of(node, nodes, row.leader)) for row, node in rows], []
+    return [_voted(row, failover.ballot_of(node, nodes, row.leader)) for row, node in rows], []
 
 
 elected = at_end(_elected)
 """Gives the rows of controllers at the end."""
 
 
-def _voted(row: FailoverControllerRow, ballot: Ballot | None) -> FailoverControllerRow:
+def _voted(row: FailoverControllerRow, ballot: failover.Ballot | None) -> FailoverControllerRow:
     if ballot is None:
         return row._replace(electable=None if row.node_id is None or not row.voters else False)
     return row._replace(votes=ballot.votes, electable=ballot.is_electable)
@@ -113,7 +104,7 @@ def _rows(
     partition: Partition,
     target: Target,
     request: Departure,
-    quorum: list[tuple[FailoverControllerRow, QuorumNode]],
+    quorum: list[tuple[FailoverControllerRow, failover.QuorumNode]],
 ) -> Yield:
     quorum.clear()
     is_older = target.kind == PARTITION and target.log_dir in request.older
@@ -146,14 +137,16 @@ def _partitions(metadata: Metadata, target: Target, request: Departure) -> Itera
         if image.brokers[broker].is_fenced:
             message = f"broker {broker} is fenced already: the controller has reacted to it"
             yield Finding("META-006", message, dir=metadata.directory)
-    for expected in forecast(image, request.brokers, request.defaults, zookeeper=request.zookeeper):
+    for expected in failover.forecast(image, request.brokers, request.defaults, zookeeper=request.zookeeper):
         name = PartitionDir(expected.topic, expected.number, NORMAL, None)
-        is_shown = request.everything or expected.outcome != UNCHANGED or expected.after != expected.before
+        is_shown = (
+            request.everything or expected.outcome != failover.UNCHANGED or expected.after != expected.before
+        )
         if request.selection.wants(name) and (is_shown or expected.before.leader in request.brokers):
             yield _row(metadata.directory, expected)
 
 
-def _row(directory: str, expected: Forecast) -> FailoverRow:
+def _row(directory: str, expected: failover.Forecast) -> FailoverRow:
     before, after = expected.before, expected.after
     return FailoverRow(
         directory,
@@ -182,7 +175,7 @@ def _row(directory: str, expected: Forecast) -> FailoverRow:
     )
 
 
-def _controller(metadata: Metadata, target: Target) -> tuple[FailoverControllerRow, QuorumNode]:
+def _controller(metadata: Metadata, target: Target) -> tuple[FailoverControllerRow, failover.QuorumNode]:
     meta = None if target.log_dir is None else log_dir_state(target.log_dir).meta
     quorum = metadata.quorum
     node = quorum_node(meta.node_id if meta else None, meta, metadata)
@@ -197,7 +190,7 @@ def _controller(metadata: Metadata, target: Target) -> tuple[FailoverControllerR
         log_end_offset=metadata.end_offset,
         last_epoch=metadata.image.epoch,
         next_leader_epoch=epoch + 1,
-        majority=majority(voters) if voters else None,
+        majority=failover.majority(voters) if voters else None,
         votes=None,
         electable=None,
     )

@@ -9,19 +9,13 @@ from typing import Any, TypeAlias
 
 from formats.messages.metadata import CONFIG_RESOURCES
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, LOG, NORMAL, PartitionDir
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Unit
 from kcli.jobs import failover
-from kcli.jobs.common import Yield, answer
+from kcli.jobs.common import Yield, YieldAndReturn, unit_job
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.damaged import verified_windows
+from kcli.kafka.kraft import metadata_changes
 from kcli.kafka.kraft.metadata_at import MakeWatch, metadata_at, metadata_of_file
-from kcli.kafka.kraft.metadata_changes import (
-    ChangeWatch,
-    Difference,
-    MetadataChange,
-    differences,
-    is_about_node,
-)
 from kcli.kafka.kraft.metadata_image import METADATA_VERSION, TOPIC
 from kcli.kafka.kraft.metadata_kinds import (
     IMAGE_KINDS,
@@ -87,11 +81,10 @@ class MetadataQuery:
         )
         return selection.wants(PartitionDir(topic, partition or 0, NORMAL, None))
 
-    def selected(self, outcome: Outcome, metadata: Iterable[Metadata]) -> Outcome:
-        """Return an outcome that says whether a partition that is asked for is in an image."""
+    def is_in(self, *metadata: Metadata) -> bool:
+        """Whether a partition that is asked for is in an image."""
         topics = [topic for metadata_log in metadata for topic in metadata_log.image.topics.values()]
-        is_here = any(self.wants(topic.name, number) for topic in topics for number in topic.partitions)
-        return replace(outcome, partial=is_here)
+        return any(self.wants(topic.name, number) for topic in topics for number in topic.partitions)
 
 
 expand = failover.expand
@@ -135,24 +128,20 @@ def said(metadata: Metadata) -> Iterator[Item]:
     yield from (finding for finding in metadata.said() if finding.code != TOPIC_REMOVED)
 
 
-def show(unit: Unit, *, query: MetadataQuery) -> Outcome:
-    """Return a row for each that is known of the kinds asked for, by name."""
-    images: list[Metadata] = []
-
-    def rows(partition: Partition) -> Yield:
-        metadata = read(unit.target, partition, query.until)
-        images.append(metadata)
-        place = place_of(partition, metadata)
-        yield from said(metadata)
-        if not query.kinds:
-            yield _summary(place, metadata)
-        for kind in query.kinds:
-            for key in IMAGE_KINDS[kind].keys(metadata):
-                facts = IMAGE_KINDS[kind].facts(metadata, key)
-                if facts is not None and wants(query, kind, key, facts):
-                    yield from _ROWS_OF[kind](place, key, facts, query)
-
-    return query.selected(answer(unit, rows), images)
+@unit_job
+def show(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndReturn:
+    """Yield a row for each that is known of the kinds asked for, by name."""
+    metadata = read(unit.target, partition, query.until)
+    place = place_of(partition, metadata)
+    yield from said(metadata)
+    if not query.kinds:
+        yield _summary(place, metadata)
+    for kind in query.kinds:
+        for key in IMAGE_KINDS[kind].keys(metadata):
+            facts = IMAGE_KINDS[kind].facts(metadata, key)
+            if facts is not None and wants(query, kind, key, facts):
+                yield from _ROWS_OF[kind](place, key, facts, query)
+    return query.is_in(metadata)
 
 
 def wants(query: MetadataQuery, kind: str, key: Key, facts: Facts) -> bool:
@@ -232,38 +221,33 @@ def _summary(place: OfDirectory, metadata: Metadata) -> MetadataSummaryRow:
 # Changes
 
 
-def history(unit: Unit, *, query: MetadataQuery) -> Outcome:
-    """Return a row for each change of what is asked for, in the order of the log."""
-
-    def rows(partition: Partition) -> Yield:
-        changes: list[MetadataChange] = []
-        watch = partial(ChangeWatch, take=_Chosen(query, changes.append))
-        metadata = read(unit.target, partition, query.until, watch)
-        place = place_of(partition, metadata)
-        yield from said(metadata)
-        for change in changes:
-            hides = change.kind == "config"
-            both = (change.before, change.after)
-            before, after = (
-                query.shown(change.key[0], facts) if hides else _plain_json(facts) for facts in both
-            )
-            yield MetadataChangeRow(place, *change[:5], change.name, change.change, before, after)
-
-    return answer(unit, rows)
+@unit_job
+def history(partition: Partition, unit: Unit, *, query: MetadataQuery) -> Yield:
+    """Yield a row for each change of what is asked for, in the order of the log."""
+    changes: list[metadata_changes.MetadataChange] = []
+    watch = partial(metadata_changes.ChangeWatch, take=_Chosen(query, changes.append))
+    metadata = read(unit.target, partition, query.until, watch)
+    place = place_of(partition, metadata)
+    yield from said(metadata)
+    for change in changes:
+        hides = change.kind == "config"
+        both = (change.before, change.after)
+        before, after = (query.shown(change.key[0], facts) if hides else _plain_json(facts) for facts in both)
+        yield MetadataChangeRow(place, *change[:5], change.name, change.change, before, after)
 
 
 class _Chosen:
     """Hands on the changes that a query is about; of a partition also those of its replicas' brokers."""
 
-    def __init__(self, query: MetadataQuery, take: Callable[[MetadataChange], None]) -> None:
+    def __init__(self, query: MetadataQuery, take: Callable[[metadata_changes.MetadataChange], None]) -> None:
         self._query, self._take = query, take
         self._replicas: dict[Key, tuple[int, ...]] = {}
         self._chooses = bool(query.names or query.node is not None or query.topic_id or query.selection.names)
 
-    def __call__(self, change: MetadataChange) -> None:
+    def __call__(self, change: metadata_changes.MetadataChange) -> None:
         """Hand on a change that is asked for."""
         node = self._query.node
-        is_of_node = node is not None and is_about_node(change, node)
+        is_of_node = node is not None and metadata_changes.is_about_node(change, node)
         if not self._chooses or self._is_of_topic(change) or is_of_node:
             self._take(change)
             if change.kind == "partition":
@@ -271,7 +255,7 @@ class _Chosen:
         elif change.kind == "broker" and any(change.key in nodes for nodes in self._replicas.values()):
             self._take(change)
 
-    def _is_of_topic(self, change: MetadataChange) -> bool:
+    def _is_of_topic(self, change: metadata_changes.MetadataChange) -> bool:
         query = self._query
         if change.topic is None:
             return False
@@ -296,35 +280,31 @@ def pairs(units: Sequence[Unit]) -> list[Unit]:
     return [Unit(number=number, targets=(targets[0], other)) for number, other in enumerate(others)]
 
 
-def diff(unit: Unit, *, query: MetadataQuery) -> Outcome:
-    """Return a row for each difference between two images, or between two moments of one log."""
-    images: list[Metadata] = []
-
-    def rows(partition: Partition) -> Yield:
-        second = unit.targets[-1]
-        other = partition if second is unit.target else Partition(second)
-        before = read(unit.target, partition, query.since or query.until)
-        after = read(second, other, query.until)
-        images[:] = before, after
-        if query.since is not None and before.image.offset > after.image.offset:
-            message = f"--from is offset {before.image.offset}, and --to is before it: {after.image.offset}"
-            raise FileError(partition.shown, "nothing-to-read", message)
-        yield from dict.fromkeys([*said(before), *said(after)])
-        place = place_of(partition, before)
-        lacking = next((one for one in (before, after) if not voters(one)), None)
-        if lacking is not None and (voters(before) or voters(after)):
-            yield Finding(BEYOND, "no voters are in it: they are not compared", lacking.directory)
-        for one in differences(before, after):
-            if _is_of(query, one) and (lacking is None or one.kind != VOTER):
-                texts = [_text(query, one, value) for value in (one.before, one.after)]
-                yield MetadataDifferenceRow(
-                    place, after.directory, one.kind, one.name, one.change, one.field, *texts
-                )
-
-    return query.selected(answer(unit, rows), images)
+@unit_job
+def diff(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndReturn:
+    """Yield a row for each difference between two images, or between two moments of one log."""
+    second = unit.targets[-1]
+    other = partition if second is unit.target else Partition(second)
+    before = read(unit.target, partition, query.since or query.until)
+    after = read(second, other, query.until)
+    if query.since is not None and before.image.offset > after.image.offset:
+        message = f"--from is offset {before.image.offset}, and --to is before it: {after.image.offset}"
+        raise FileError(partition.shown, "nothing-to-read", message)
+    yield from dict.fromkeys([*said(before), *said(after)])
+    place = place_of(partition, before)
+    lacking = next((one for one in (before, after) if not voters(one)), None)
+    if lacking is not None and (voters(before) or voters(after)):
+        yield Finding(BEYOND, "no voters are in it: they are not compared", lacking.directory)
+    for one in metadata_changes.differences(before, after):
+        if _is_of(query, one) and (lacking is None or one.kind != VOTER):
+            texts = [_text(query, one, value) for value in (one.before, one.after)]
+            yield MetadataDifferenceRow(
+                place, after.directory, one.kind, one.name, one.change, one.field, *texts
+            )
+    return query.is_in(before, after)
 
 
-def _is_of(query: MetadataQuery, one: Difference) -> bool:
+def _is_of(query: MetadataQuery, one: metadata_changes.Difference) -> bool:
     if not query.selection.names:
         return True
     if one.kind == "config":
@@ -335,7 +315,7 @@ def _is_of(query: MetadataQuery, one: Difference) -> bool:
     return one.kind == "topic" and query.wants(one.name)
 
 
-def _text(query: MetadataQuery, one: Difference, value: Any) -> str | None:
+def _text(query: MetadataQuery, one: metadata_changes.Difference, value: Any) -> str | None:
     if one.kind == "config" and isinstance(value, dict):
         value = query.shown(one.key[0], value)
     elif one.kind == "config" and value is not None and one.field is not None:

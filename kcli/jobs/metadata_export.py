@@ -12,8 +12,8 @@ from formats.names import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer
+from kcli.engine.contract import Unit
+from kcli.jobs.common import YieldAndReturn, unit_job
 from kcli.jobs.metadata import MetadataQuery, place_of, read, said, wants
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.metadata_image import TOPIC
@@ -42,29 +42,25 @@ SEPARATORS, UNFIT = frozenset(",="), frozenset("[]\n\r")
 """`kafka-configs.sh` takes a value with the first in brackets, and none with the others."""
 
 
-def export(unit: Unit, *, query: MetadataQuery) -> Outcome:
-    """Return a row for each command line, or for a comment on what no command can make again."""
-    images: list[Metadata] = []
-
-    def rows(partition: Partition) -> Yield:
-        metadata = read(unit.target, partition, query.until)
-        images.append(metadata)
-        place = place_of(partition, metadata)
-        findings = [finding for finding in said(metadata) if isinstance(finding, Finding)]
-        yield from findings
-        for one in findings:
-            if one.code in {NOT_WHOLE, UNREADABLE}:
-                name = os.path.basename(one.place or "")
-                yield MetadataCommandRow(place, "log", name, f"# INCOMPLETE: {name}: {_comment(one.message)}")
-        for kind in query.kinds or EXPORTED:
-            for key in IMAGE_KINDS[kind].keys(metadata):
-                facts = IMAGE_KINDS[kind].facts(metadata, key)
-                if facts is not None and wants(query, kind, key, facts):
-                    name = IMAGE_KINDS[kind].name(metadata, key)
-                    for line in _LINES_OF[kind](metadata, key, facts, query):
-                        yield MetadataCommandRow(place, IMAGE_KINDS[kind].noun, name, line)
-
-    return query.selected(answer(unit, rows), images)
+@unit_job
+def export(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndReturn:
+    """Yield a row for each command line, or for a comment on what no command can make again."""
+    metadata = read(unit.target, partition, query.until)
+    place = place_of(partition, metadata)
+    findings = [finding for finding in said(metadata) if isinstance(finding, Finding)]
+    yield from findings
+    for one in findings:
+        if one.code in {NOT_WHOLE, UNREADABLE}:
+            name = os.path.basename(one.place or "")
+            yield MetadataCommandRow(place, "log", name, f"# INCOMPLETE: {name}: {_comment(one.message)}")
+    for kind in query.kinds or EXPORTED:
+        for key in IMAGE_KINDS[kind].keys(metadata):
+            facts = IMAGE_KINDS[kind].facts(metadata, key)
+            if facts is not None and wants(query, kind, key, facts):
+                name = IMAGE_KINDS[kind].name(metadata, key)
+                for line in _LINES_OF[kind](metadata, key, facts, query):
+                    yield MetadataCommandRow(place, IMAGE_KINDS[kind].noun, name, line)
+    return query.is_in(metadata)
 
 
 def _line(tool: str, *words: str) -> str:

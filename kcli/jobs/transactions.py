@@ -35,14 +35,8 @@ from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.storage import log_segment
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.kafka.storage.log_segment import (
-    BrokerError,
-    file_batches,
-    header,
-    segments_from,
-    translate_offset,
-)
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
@@ -108,9 +102,9 @@ def _ends_without_record(loaded: LoadedLog) -> bool:
         return False
     with last.log() as log:
         batch = None
-        for batch in file_batches(log, 0, last.log_size):  # noqa: B007 - the last is asked for
+        for batch in log_segment.file_batches(log, 0, last.log_size):  # noqa: B007 - the last is asked for
             pass
-        return batch is not None and record_count(header(log, batch)) == 0
+        return batch is not None and record_count(log_segment.header(log, batch)) == 0
 
 
 @partition_job
@@ -205,14 +199,14 @@ def _open_rows(
 
 def _written_at(loaded: LoadedLog, offset: int) -> int | None:
     """Return the first timestamp of the batch that begins at an offset; None where it is gone or damaged."""
-    segment = segments_from(loaded.segments, offset)[0]
+    segment = log_segment.segments_from(loaded.segments, offset)[0]
     try:
-        position = translate_offset(segment, offset)
+        position = log_segment.translate_offset(segment, offset)
         if position is None:
             return None
         with segment.log() as log:
-            batch = header(log, next(file_batches(log, position, segment.log_size)))
-    except BrokerError:  # kcli check reports it
+            batch = log_segment.header(log, next(log_segment.file_batches(log, position, segment.log_size)))
+    except log_segment.BrokerError:  # kcli check reports it
         return None
     return batch.base_timestamp if batch.base_offset == offset else None
 

@@ -13,41 +13,31 @@ and `RemoteLogSegmentFileset`, and of Aiven's plugin `ObjectKeyFactory`.
 import os
 from collections.abc import Iterable, Iterator
 
-from formats.names import (
-    IN_INDEX_CACHE,
-    IN_PARTITION,
-    IN_TIERED_STORAGE,
-    REMOTE_LOG_INDEX_CACHE,
-    FileName,
-    PartitionDir,
-    parse_object_dirs,
-    parse_partition_dir,
-    parse_tiered_dir,
-)
+from formats import names
 from kcli.logdir.buffers import file_error
 
 REMOTE_SEGMENTS = "remote-segments"  # the kind of a target that is such a directory
 
-_SCHEMES = frozenset({IN_INDEX_CACHE, IN_TIERED_STORAGE})
+_SCHEMES = frozenset({names.IN_INDEX_CACHE, names.IN_TIERED_STORAGE})
 
 
-def holds_remote_segments(path: str, files: Iterable[FileName]) -> bool:
+def holds_remote_segments(path: str, files: Iterable[names.FileName]) -> bool:
     """Whether a directory holds files of remote segments, and none of a log; an empty one by its name."""
     name = os.path.basename(os.path.abspath(path))
     schemes = {file.scheme for file in files}
     if not schemes:
-        return name == REMOTE_LOG_INDEX_CACHE
-    return bool(schemes & _SCHEMES) and IN_PARTITION not in schemes
+        return name == names.REMOTE_LOG_INDEX_CACHE
+    return bool(schemes & _SCHEMES) and names.IN_PARTITION not in schemes
 
 
-def partition_around(path: str) -> PartitionDir | None:
+def partition_around(path: str) -> names.PartitionDir | None:
     """Return the partition by the name of a directory, of a log dir or of remote storage."""
     above, name = os.path.split(os.path.abspath(path))
-    tiered = parse_tiered_dir(name) or parse_object_dirs(os.path.basename(above), name)
-    return parse_partition_dir(name) or (None if tiered is None else tiered[0])
+    tiered = names.parse_tiered_dir(name) or names.parse_object_dirs(os.path.basename(above), name)
+    return names.parse_partition_dir(name) or (None if tiered is None else tiered[0])
 
 
-def tiered_dirs(paths: Iterable[str]) -> Iterator[tuple[str, PartitionDir]]:
+def tiered_dirs(paths: Iterable[str]) -> Iterator[tuple[str, names.PartitionDir]]:
     """Yield the directories of partitions in remote storage among some and a level below. FileError."""
     dirs = []
     for path in paths:
@@ -55,22 +45,26 @@ def tiered_dirs(paths: Iterable[str]) -> Iterator[tuple[str, PartitionDir]]:
         dirs += inside
         above, name = os.path.split(os.path.abspath(path))
         parsed = (
-            None if inside else parse_tiered_dir(name) or parse_object_dirs(os.path.basename(above), name)
+            None
+            if inside
+            else names.parse_tiered_dir(name) or names.parse_object_dirs(os.path.basename(above), name)
         )
         if parsed is not None:
             dirs.append((path, parsed[0]))
     yield from sorted(dirs, key=lambda each: (each[1].topic, each[1].partition, each[0]))
 
 
-def _object_dirs(path: str) -> Iterator[tuple[str, PartitionDir]]:
+def _object_dirs(path: str) -> Iterator[tuple[str, names.PartitionDir]]:
     """Yield the directories of partitions in the directory that the plugin made for a topic."""
     topic = os.path.basename(os.path.abspath(path))
-    if parse_object_dirs(topic, "0") is None:
+    if names.parse_object_dirs(topic, "0") is None:
         return
     try:
         with os.scandir(path) as listing:
             inside = [
-                (entry.path, parse_object_dirs(topic, entry.name)) for entry in listing if entry.is_dir()
+                (entry.path, names.parse_object_dirs(topic, entry.name))
+                for entry in listing
+                if entry.is_dir()
             ]
     except OSError as error:
         raise file_error(path, error) from error

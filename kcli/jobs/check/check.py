@@ -10,31 +10,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
-from formats.names import (
-    CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
-    DELETE,
-    LOG,
-    SHARE_GROUP_STATE,
-    TRANSACTION_STATE,
-    parse_file,
-)
+from formats import names
 from kcli.engine.contract import Outcome, Reduce, Unit
+from kcli.jobs import common
 from kcli.jobs.check.contradictions import with_damaged_states
 from kcli.jobs.check.incremental import IncrementalState
 from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_directories, where_of_log_dir
 from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_cleaned, stored_offsets
 from kcli.jobs.cluster_metadata import with_undecodable
-from kcli.jobs.common import (
-    YieldAndReturn,
-    answer,
-    failed,
-    log_dir_findings,
-    notes_as_findings,
-    source_of,
-    until_whole,
-)
 from kcli.jobs.group import UNLOADABLE, GroupQuery, list_groups, offsets
 from kcli.jobs.retention import RetentionQuery
 from kcli.jobs.retention import findings as retention_findings
@@ -95,9 +79,11 @@ FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 NO_EPOCHS, LOST_METADATA = "EPOCH-001", "START-014"
 COORDINATOR_LOADS: dict[str, Callable[[Unit, Version], Outcome]] = {
-    TRANSACTION_STATE: lambda unit, version: listed_transactions(unit, version=version),
-    CONSUMER_OFFSETS: lambda unit, version: list_groups(unit, query=GroupQuery(now_ms=0, version=version)),
-    SHARE_GROUP_STATE: lambda unit, version: offsets(unit, query=GroupQuery(now_ms=0, version=version)),
+    names.TRANSACTION_STATE: lambda unit, version: listed_transactions(unit, version=version),
+    names.CONSUMER_OFFSETS: lambda unit, version: list_groups(
+        unit, query=GroupQuery(now_ms=0, version=version)
+    ),
+    names.SHARE_GROUP_STATE: lambda unit, version: offsets(unit, query=GroupQuery(now_ms=0, version=version)),
 }
 """What reads the partitions of a coordinator as its load does in a release."""
 
@@ -137,7 +123,7 @@ class CheckLog:
         try:
             checked = self._check(unit)
         except FileError as error:
-            outcome = failed(unit, error)
+            outcome = common.failed(unit, error)
             checked = CheckedUnit(ScannedUnit(unit, findings=tuple(outcome.findings), error=outcome.error))
         return Outcome(number=unit.number, partial=checked)
 
@@ -149,14 +135,14 @@ class CheckLog:
         if isinstance(unit.known, SegmentFacts):
             return CheckedUnit(ScannedUnit(unit), segment=unit.known)
         if not is_segment(unit.target):
-            return CheckedUnit(until_whole(unit, lambda: self.scan.read(unit), lambda one: one.error))
-        return until_whole(unit, lambda: self._segment(unit), lambda one: one.scanned.error)
+            return CheckedUnit(common.until_whole(unit, lambda: self.scan.read(unit), lambda one: one.error))
+        return common.until_whole(unit, lambda: self._segment(unit), lambda one: one.scanned.error)
 
     def _log_dir(self, unit: Unit) -> CheckedUnit:
         target = unit.target
         others, logs, error = start_others(target, self.request)
         findings = (
-            *log_dir_findings(target),
+            *common.log_dir_findings(target),
             *missing_directories(target),
             *lost_checkpoints(target),
             *others,
@@ -197,7 +183,7 @@ def _log_start(target: Target, failure: StartFailure) -> LogStart:
 def _is_closed(target: Target) -> bool:
     """Whether a segment is not the last of its directory."""
     directory, name = os.path.split(target.path)
-    logs = [other for other in listed(directory or ".")[0] if parse_file(other).kind == LOG]
+    logs = [other for other in listed(directory or ".")[0] if names.parse_file(other).kind == names.LOG]
     return any(other > name for other in logs if is_segment(replace(target, path=other)))
 
 
@@ -226,7 +212,7 @@ def inspect_files(
     offsets = yield from stored_offsets(partition, inspected.epoch_lines)
     newest = None
     needs_start = any(name.endswith(".log" + SWAP) for name in partition.names)
-    if partition.topic == CLUSTER_METADATA:
+    if partition.topic == names.CLUSTER_METADATA:
         log_start = first_base(partition.names)
         newest = max(snapshots(partition.entries, log_start), default=None)
         needs_start |= needs_metadata_start(partition.entries, log_start)
@@ -246,20 +232,20 @@ def inspect_files(
 def start_settings(partition: Partition, known: KnownSettings) -> Settings:
     """Return the settings of the start of a directory: a -delete one is not recovered."""
     name = partition.target.name
-    return known.of(partition)._replace(as_deleted=name is not None and name.kind == DELETE)
+    return known.of(partition)._replace(as_deleted=name is not None and name.kind == names.DELETE)
 
 
 def start_log(target: Target, known: KnownSettings) -> StartEffect:
     """Return what a start cuts, deletes or refuses, and what contradicts the log that it leaves."""
 
-    def started(partition: Partition) -> YieldAndReturn:
+    def started(partition: Partition) -> common.YieldAndReturn:
         loaded = yield from attempt(partition, start(partition, settings=start_settings(partition, known)))
         if isinstance(loaded, LoadedLog):
             offsets = yield from stored_offsets(partition, loaded.epoch_lines)
             yield from contradictions(partition.target, offsets._replace(log_end=loaded.log_end_offset))
         return loaded
 
-    outcome = answer(Unit(number=0, targets=(target,)), started)
+    outcome = common.answer(Unit(number=0, targets=(target,)), started)
     findings = [finding for finding in outcome.findings if finding.code in OF_A_RECOVERY]
     loaded = outcome.partial
     if not isinstance(loaded, LoadedLog):
@@ -370,7 +356,7 @@ class DirectoryCheck(DirectoryScan):
             log_end = log_end_of(self._segments, files.inspected.given)
             if any(violations(files.offsets._replace(log_end=log_end))):
                 unit = Unit(number=0, targets=(target,))
-                loaded = answer(unit, lambda one: start(one, exact=False)).partial
+                loaded = common.answer(unit, lambda one: start(one, exact=False)).partial
                 if isinstance(loaded, LoadedLog):  # a broker may have begun segments since
                     log_end = loaded.log_end_offset
         findings += contradictions(target, files.offsets._replace(log_end=log_end))
@@ -440,10 +426,10 @@ class DirectoryCheck(DirectoryScan):
         counts = len(about) + self._failures, errors, warnings
         if target.kind == LOG_DIR:
             return CheckRow(where_of_log_dir(target), result, *counts, None, None, None, None)
-        where = self.where or source_of(replace(target, shown=os.path.join(target.shown, "-"))).where
+        where = self.where or common.source_of(replace(target, shown=os.path.join(target.shown, "-"))).where
         if self._run.codes:
             return EpochCheckRow(where, result, *counts)
-        if target.name is not None and target.name.kind == DELETE:
+        if target.name is not None and target.name.kind == names.DELETE:
             log_end = None  # a start gives 0, and deletes the directory
         total = self.total
         assert total is not None
@@ -491,7 +477,7 @@ def reducer(
 ) -> Reduce:
     """Return the reduce step over the directories that were found; `query` and `codes` as in CheckRun."""
     notes: dict[str, list[Finding]] = {}
-    for finding in notes_as_findings(file_set.notes):
+    for finding in common.notes_as_findings(file_set.notes):
         for directory in {finding.dir, finding.path, os.path.dirname(finding.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(finding)
     hanging = cache(lambda: hanging_transactions(file_set))

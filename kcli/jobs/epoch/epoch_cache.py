@@ -27,17 +27,9 @@ from kcli.kafka.replication.consumer_positions import (
     request_error,
 )
 from kcli.kafka.replication.follower import find_divergence
-from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage import leader_epochs, load_findings
 from kcli.kafka.storage.file_actions import epoch_bytes
 from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache, ends
-from kcli.kafka.storage.load_findings import (
-    checkpointed_epochs,
-    dropped_epochs,
-    lacks_epochs,
-    list_epochs,
-    no_epochs,
-    stop_finding,
-)
 from kcli.kafka.storage.loaded_log import GIVEN, LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header
 from kcli.logdir.buffers import FileError
@@ -206,14 +198,15 @@ def entries_of(partition: Partition, log: LogBounds) -> Generator[Finding, None,
     if cache.source == FROM_BATCHES and log.loaded is not None:
         before = yield from epochs_of_batches(partition, log.loaded)
     else:
-        before = yield from checkpointed_epochs(partition, log.loaded, running=cache.running)
+        before = yield from load_findings.checkpointed_epochs(partition, log.loaded, running=cache.running)
     if log.loaded is not None and (log.loaded.emptied or log.loaded.high_watermark is not None):
         return ()
     cut = leader_epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
-    yield from dropped_epochs(partition, cut.past_end, log.log_end_offset)
+    yield from load_findings.dropped_epochs(partition, cut.past_end, log.log_end_offset)
     if cut.below_start:
         path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-        message = f"below the log start offset {log.checkpointed_start}: {list_epochs(cut.below_start)}"
+        epochs = load_findings.list_epochs(cut.below_start)
+        message = f"below the log start offset {log.checkpointed_start}: {epochs}"
         is_file = cache.source == FROM_CHECKPOINT
         yield Finding("EPOCH-003", message, dir=partition.shown, path=path if is_file else None)
     return cut.entries
@@ -235,7 +228,7 @@ def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Find
                     last = segment.log_path, position
                     yield header.partition_leader_epoch, header.base_offset
                 if walk.stop is not None and segment != loaded.segments[-1]:
-                    stops.extend(stop_finding(partition, segment.log_path, walk.stop))
+                    stops.extend(load_findings.stop_finding(partition, segment.log_path, walk.stop))
 
     try:
         entries = leader_epochs.epochs_of_batches(batches())
@@ -342,8 +335,8 @@ def diff(unit: Unit, *, running: bool = False) -> Outcome:
         there = yield from load_replica(other, running=running)
         yield from other_identity(partition, other)
         for replica, log in ((partition, here), (other, there)):
-            if lacks_epochs(log):
-                yield no_epochs(replica)
+            if load_findings.lacks_epochs(log):
+                yield load_findings.no_epochs(replica)
             if not running:
                 yield from dropped_by_start(replica, log)
         yield from _row(partition, here, other, there)

@@ -22,19 +22,8 @@ from formats.remote_metadata import (
 )
 from formats.remote_snapshot import SNAPSHOT_HEADER, RemoteLogSnapshotHeader, read_entries, read_header
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import metadata_partitions
 from kcli.jobs.common import log_dir_findings
-from kcli.jobs.metadata_partitions import (
-    COMMITTED_OFFSETS_NAME,
-    Answer,
-    MetadataPartition,
-    Watch,
-    collect,
-    expand,
-    fold_unit,
-    metadata_partition,
-    partition_units,
-    unread,
-)
 from kcli.jobs.tiered_leader import without_events
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
@@ -62,13 +51,13 @@ CacheAnswer: TypeAlias = Callable[[RemotePartition, RemoteCache], Iterable[Item]
 def state(unit: Unit, *, query: EventQuery, answer: CacheAnswer, keeps_deleted: bool = False) -> Outcome:
     """Return what `answer` gives for each user partition of a metadata partition, or of snapshot files."""
 
-    def rows(partition: MetadataPartition) -> Iterator[Item]:
+    def rows(partition: metadata_partitions.MetadataPartition) -> Iterator[Item]:
         for key, cache in partition.store:
             yield from answer(partition.place(key), cache)
 
     if unit.target.kind == REMOTE_LOG_SNAPSHOT:
         return replay(unit, query, lambda: SnapshotVisitor(lambda file: rows(file.partition)))
-    return fold_unit(unit, query, rows, keeps_deleted=keeps_deleted)
+    return metadata_partitions.fold_unit(unit, query, rows, keeps_deleted=keeps_deleted)
 
 
 def replays(unit: Unit, *, query: EventQuery) -> Outcome:
@@ -80,7 +69,7 @@ def history(unit: Unit, *, query: EventQuery, segment_id: str) -> Outcome:
     """Return a row for every event of one segment."""
     rows: list[RemoteHistoryRow] = []
 
-    def watch(partition: MetadataPartition, event: Event, refused: str | None) -> None:
+    def watch(partition: metadata_partitions.MetadataPartition, event: Event, refused: str | None) -> None:
         offset, record = event
         if not isinstance(record, (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate)):
             return
@@ -101,7 +90,7 @@ def history(unit: Unit, *, query: EventQuery, segment_id: str) -> Outcome:
             )
         )
 
-    return fold_unit(unit, query, lambda _: rows, watch)
+    return metadata_partitions.fold_unit(unit, query, lambda _: rows, watch)
 
 
 def segment_rows(
@@ -181,7 +170,7 @@ class SnapshotFile:
 
     target: Target
     header: RemoteLogSnapshotHeader
-    partition: MetadataPartition
+    partition: metadata_partitions.MetadataPartition
     key: UserPartition
     committed: int | None
     loaded: dict[str, RemoteLogSegmentMetadata]
@@ -195,7 +184,7 @@ class SnapshotFile:
         cache = store.caches.get(self.key)
         return {} if cache is None else {key: each.metadata for key, each in cache.segments.items()}
 
-    def replay(self, event: Event, watch: Watch | None) -> None:
+    def replay(self, event: Event, watch: metadata_partitions.Watch | None) -> None:
         """Take an event: up to the covered offset to compare, after it as a broker that starts does."""
         offset, record = event
         topic_id = self.key[0]
@@ -239,8 +228,8 @@ class SnapshotFile:
 class SnapshotVisitor(NamedTuple):
     """What is done with one file: what gives its rows and findings, and what sees the events replayed."""
 
-    answer: Callable[[SnapshotFile], Answer]
-    watch: Watch | None = None
+    answer: Callable[[SnapshotFile], metadata_partitions.Answer]
+    watch: metadata_partitions.Watch | None = None
 
 
 def expand_source(source: str | None, file_set: FileSet, *, selection: Selection) -> FileSet:
@@ -249,7 +238,7 @@ def expand_source(source: str | None, file_set: FileSet, *, selection: Selection
     Without a source these count only where there are no segments. Where segments are the source, a selected
     partition without its events among them is a failure.
     """
-    expanded = expand(file_set)
+    expanded = metadata_partitions.expand(file_set)
     targets = [target for target in expanded.targets if target.kind in EVENT_SOURCE_KINDS]
     has_events = any(target.kind == LOG for target in targets)
     if source is None:
@@ -270,10 +259,10 @@ def grouped(units: list[Unit]) -> list[Unit]:
         number = _covering_partition(target)
         (alone if number is None else files.setdefault(number, [])).append(target)
     if not files and not alone:
-        return partition_units(units)
+        return metadata_partitions.partition_units(units)
     logs = [unit.target for unit in units if unit.target.kind != REMOTE_LOG_SNAPSHOT]
     groups = [
-        (*snapshots, *(log for log in logs if metadata_partition(log) == number))
+        (*snapshots, *(log for log in logs if metadata_partitions.metadata_partition(log) == number))
         for number, snapshots in files.items()
     ]
     groups += [(target,) for target in alone]
@@ -302,7 +291,7 @@ def replay(unit: Unit, query: EventQuery, visitor: Callable[[], SnapshotVisitor]
                 try:
                     file = load_snapshot(target, log.consumed, collector)
                 except FileError as error:
-                    yield from (*collector.take(), *unread(target, error))
+                    yield from (*collector.take(), *metadata_partitions.unread(target, error))
                     continue
                 yield from collector.take()
                 if file is not None:
@@ -312,12 +301,12 @@ def replay(unit: Unit, query: EventQuery, visitor: Callable[[], SnapshotVisitor]
                 file.replay(event, watch)
         yield from log.findings
         for unread_file in log.errors:
-            yield from unread(*unread_file)
+            yield from metadata_partitions.unread(*unread_file)
         for file, (answer, _) in (each for several in files.values() for each in several):
             yield from answer(file)
             yield from _comparison(file)
 
-    return collect(unit, items())
+    return metadata_partitions.collect(unit, items())
 
 
 def load_snapshot(target: Target, consumed: OffsetRange, findings: FindingCollector) -> SnapshotFile | None:
@@ -343,7 +332,7 @@ def load_snapshot(target: Target, consumed: OffsetRange, findings: FindingCollec
     store.caches[key] = cache
     loaded = {segment_id: segment.metadata for segment_id, segment in cache.segments.items()}
     committed = _committed_offset(target, header.metadata_partition)
-    events = MetadataPartition(directory, header.metadata_partition, store)
+    events = metadata_partitions.MetadataPartition(directory, header.metadata_partition, store)
     return SnapshotFile(target, header, events, key, committed, loaded, RemoteStore(), consumed)
 
 
@@ -351,7 +340,7 @@ def _committed_offset(target: Target, number: int) -> int | None:
     """Return the offset that _rlmm_committed_offsets of the log dir has; None for none."""
     if target.log_dir is None:
         return None
-    path = os.path.join(target.log_dir, COMMITTED_OFFSETS_NAME)
+    path = os.path.join(target.log_dir, metadata_partitions.COMMITTED_OFFSETS_NAME)
     data = read_optional(path)
     if data is None:
         return None

@@ -51,15 +51,8 @@ from kcli.kafka.remote.retention import DELETE, expire_remote, left_alone, tier_
 from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.logdir.partition import shown_path
+from kcli.rows import remote_tiers
 from kcli.rows.lookups import FoundBatch, FoundRecord
-from kcli.rows.remote_tiers import (
-    RemotePlace,
-    RlmmCoverageRow,
-    RlmmLookupOffsetRow,
-    RlmmLookupTimestampRow,
-    RlmmOffsetsRow,
-    RlmmRetentionRow,
-)
 
 NO_LIMITS = (-1, -1)
 
@@ -91,7 +84,7 @@ def offsets(leader: Leader) -> Yield:
         pending = _answer(leader, max(tiered + 1, begins))
     elif leader.is_tiered and leader.local_start == begins:
         pending = earliest
-    yield RlmmOffsetsRow(
+    yield remote_tiers.RlmmOffsetsRow(
         where(leader.partition),
         leader.topic_id,
         leader.is_tiered,
@@ -116,12 +109,12 @@ def _answer(leader: Leader, offset: int) -> OffsetAndEpoch:
 # rlmm lookup
 
 
-def place_of(segment: CachedSegment | None) -> RemotePlace:
+def place_of(segment: CachedSegment | None) -> remote_tiers.RemotePlace:
     """Return a remote segment by its metadata; nulls for None."""
     if segment is None:
-        return RemotePlace()
+        return remote_tiers.RemotePlace()
     metadata = segment.metadata
-    return RemotePlace(metadata.segment_id, metadata.start_offset, metadata.end_offset)
+    return remote_tiers.RemotePlace(metadata.segment_id, metadata.start_offset, metadata.end_offset)
 
 
 @leader_job
@@ -131,7 +124,7 @@ def lookup_offset(leader: Leader, *, offset: int | str, storage: tuple[str, ...]
     number = resolve(offset, leader.log_start_offset, log.log_end_offset)
     served = serving(leader.remote, leader.epochs, number)
     reason = outside(number, leader.log_start_offset, leader.local_start, log.log_end_offset)
-    row = RlmmLookupOffsetRow(
+    row = remote_tiers.RlmmLookupOffsetRow(
         where(leader.partition),
         leader.topic_id,
         number,
@@ -156,8 +149,8 @@ def lookup_offset(leader: Leader, *, offset: int | str, storage: tuple[str, ...]
 
 
 def _remote_offset(
-    row: RlmmLookupOffsetRow, leader: Leader, storage: tuple[str, ...], tries: list[str]
-) -> RlmmLookupOffsetRow:
+    row: remote_tiers.RlmmLookupOffsetRow, leader: Leader, storage: tuple[str, ...], tries: list[str]
+) -> remote_tiers.RlmmLookupOffsetRow:
     """Return the row of an offset that is not on local disk: RemoteLogManager.read."""
     number, served = row.offset, serving(leader.remote, leader.epochs, row.offset)
     if served.epoch is None:
@@ -195,12 +188,12 @@ def _remote_offset(
 
 
 def _found_without_log(
-    row: RlmmLookupOffsetRow,
+    row: remote_tiers.RlmmLookupOffsetRow,
     leader: Leader,
     segment: CachedSegment,
     storage: tuple[str, ...],
     tries: list[str],
-) -> RlmmLookupOffsetRow:
+) -> remote_tiers.RlmmLookupOffsetRow:
     indexes = _cached_indexes(leader, segment)
     batch = FoundBatch(segment_base_offset=segment.metadata.start_offset)
     if indexes is not None and _is_damaged(indexes):
@@ -264,7 +257,7 @@ def _others(leader: Leader, number: int) -> Iterator[str]:
 def lookup_timestamp(leader: Leader, *, timestamp: int, storage: tuple[str, ...] = ()) -> Yield:
     """Yield one row: which tier answers ListOffsets for a timestamp in ms, and with which record."""
     tries: list[str] = []
-    row = RlmmLookupTimestampRow(where(leader.partition), leader.topic_id, timestamp)
+    row = remote_tiers.RlmmLookupTimestampRow(where(leader.partition), leader.topic_id, timestamp)
     candidate = _candidate(timestamp, leader, tries) if leader.is_tiered else None
     if candidate is not None:
         stored = stored_segment(candidate, storage)
@@ -279,7 +272,7 @@ def lookup_timestamp(leader: Leader, *, timestamp: int, storage: tuple[str, ...]
             yield row._replace(found=True, record=record, tries=tuple(tries), reason=FOUND)
             return
         tries.append("it has no such record")
-        row = row._replace(tier=None, remote=RemotePlace())
+        row = row._replace(tier=None, remote=remote_tiers.RemotePlace())
     log = leader.log._replace(log_start_offset=leader.local_start)
     findings: list[Finding] = []
     local = collect_findings(at_or_after(leader.partition, log, timestamp, LARGEST_BATCH), findings)
@@ -340,7 +333,7 @@ def coverage(leader: Leader) -> Yield:
             for segment, segment_end in zip(segments, ends, strict=True)
             if first <= segment.base_offset < end
         ]
-        yield RlmmCoverageRow(
+        yield remote_tiers.RlmmCoverageRow(
             where(leader.partition),
             leader.topic_id,
             first,
@@ -380,6 +373,6 @@ def retention(leader: Leader, *, query: RetentionQuery) -> Yield:
         for segment, action, rule, reason in verdicts:
             turn = next(order) if action == DELETE else None
             place = where(leader.partition)
-            yield RlmmRetentionRow(
+            yield remote_tiers.RlmmRetentionRow(
                 place, leader.topic_id, turn, tier, action, rule, *segment, after, reason, *limits
             )

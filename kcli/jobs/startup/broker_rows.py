@@ -12,6 +12,7 @@ from kcli.jobs.startup.replica_start import (
     BYTES_A_SECOND,
     SECONDS_PER_SEGMENT,
     StartedPartition,
+    row_without_log,
 )
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.failover import QuorumNode, ballot_of
@@ -44,22 +45,7 @@ from kcli.logdir.log_dirs import (
     version_of,
 )
 from kcli.logdir.targets import ALL_PARTITIONS, Selection
-from kcli.rows import Item
-from kcli.rows.startup import (
-    BROKER_STARTS,
-    CREATED_EMPTY,
-    DEGRADED,
-    FAILS,
-    NOT_STARTED,
-    OFFLINE,
-    WAITS,
-    BrokerOutcome,
-    StartedLogDir,
-    StartedWhere,
-    StartupBrokerRow,
-    StartupReleaseRow,
-    StartupRow,
-)
+from kcli.rows import Item, startup
 
 NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK  # of a replica that begins empty: its directory, and partition.metadata
 
@@ -73,11 +59,11 @@ class ProcessStart(NamedTuple):
     wait: StartFailure | None
 
     @property
-    def outcome(self) -> BrokerOutcome:
+    def outcome(self) -> startup.BrokerOutcome:
         """What becomes of the process, in a word."""
         if self.stop or self.wait:
-            return FAILS if self.stop else WAITS
-        return DEGRADED if self.offline else BROKER_STARTS
+            return startup.FAILS if self.stop else startup.WAITS
+        return startup.DEGRADED if self.offline else startup.BROKER_STARTS
 
     @property
     def cause(self) -> StartFailure | None:
@@ -108,13 +94,13 @@ def process_start(plan: StartPlan, logs: Sequence[LogStart]) -> ProcessStart:
 
 def release_rows(
     plans_of: Callable[[Version], Sequence[StartPlan]], logs: Sequence[LogStart]
-) -> Iterator[StartupReleaseRow]:
+) -> Iterator[startup.StartupReleaseRow]:
     """Yield what each release from 3.3 on makes of a start, by `plans_of` the release; logs load alike."""
     for version in RELEASES:
         for plan in plans_of(version) if version >= BOOTSTRAP_READ else ():
             start = process_start(plan, of_plan(plan, logs))
             reason = start.cause.message if start.cause else None
-            yield StartupReleaseRow(**start.columns(start.cause), reason=reason)
+            yield startup.StartupReleaseRow(**start.columns(start.cause), reason=reason)
 
 
 def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
@@ -154,14 +140,14 @@ class BrokerRows:
         """Return the rows of brokers and replicas, and what is to be said of log dirs."""
         findings: list[Finding] = []
         rows: list[Item] = []
-        brokers: list[tuple[StartupBrokerRow, StartPlan]] = []
+        brokers: list[tuple[startup.StartupBrokerRow, StartPlan]] = []
         planned: set[str] = set()
         for plan in self.plans:
             dirs = {log_dir.path for log_dir in plan.log_dirs}
             planned |= dirs
             mine = [partition for partition in partitions if partition.log.log_dir in dirs]
             broker, replicas, added = self._broker(plan, mine)
-            if broker.outcome in {BROKER_STARTS, DEGRADED}:
+            if broker.outcome in {startup.BROKER_STARTS, startup.DEGRADED}:
                 brokers.append((broker, plan))
             rows += [broker, *(row for row in replicas if self._is_wanted(row))]
             findings += added
@@ -172,14 +158,14 @@ class BrokerRows:
         rows += [row for row in alone if self._is_wanted(row)]
         return rows, findings
 
-    def _is_wanted(self, row: StartupRow) -> bool:
+    def _is_wanted(self, row: startup.StartupRow) -> bool:
         topic, number = row.where.topic, row.where.partition
         name = None if topic is None or number is None else PartitionDir(topic, number, NORMAL, None)
         return self.selection.wants(name)
 
     def _broker(
         self, plan: StartPlan, partitions: Sequence[StartedPartition]
-    ) -> tuple[StartupBrokerRow, list[StartupRow], list[Finding]]:
+    ) -> tuple[startup.StartupBrokerRow, list[startup.StartupRow], list[Finding]]:
         """Return the row of a broker, those of its replicas, and what is to be said of its log dirs."""
         log_dirs, of_broker = plan.log_dirs, partitions
         if plan.config.has_no_broker:
@@ -202,16 +188,16 @@ class BrokerRows:
         return row, rows, [*findings_of_broker(plan, logs), *locked]
 
     def _row(
-        self, start: ProcessStart, dirs: Sequence[StartedLogDir], rows: Sequence[StartupRow]
-    ) -> StartupBrokerRow:
+        self, start: ProcessStart, dirs: Sequence[startup.StartedLogDir], rows: Sequence[startup.StartupRow]
+    ) -> startup.StartupBrokerRow:
         """Return the row of a broker by its start, its log dirs and its replicas."""
         plan, stop, cause = start.plan, start.stop, start.cause
-        lost = [row.records_lost for row in rows if row.outcome not in {FAILS, NOT_STARTED}]
+        lost = [row.records_lost for row in rows if row.outcome not in {startup.FAILS, startup.NOT_STARTED}]
         seconds = (one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT for one in dirs)
         metadata_log_dir = plan.start.metadata_log_dir
         if cause is None and any(row.reason == OPENS_NONE for row in rows):
             cause = StartFailure("", OPENS_NONE, plan.config.path)
-        return StartupBrokerRow(
+        return startup.StartupBrokerRow(
             **start.columns(cause),
             error_message=str(stop) if stop else None,
             reason=cause.reason if cause else None,
@@ -225,13 +211,15 @@ class BrokerRows:
             segments=sum(log_dir.segments for log_dir in dirs),
             bytes_read=sum(log_dir.bytes_read for log_dir in dirs),
             bytes_needed=sum(log_dir.bytes_needed for log_dir in dirs)
-            + NEEDED_OF_AN_EMPTY * sum(row.outcome == CREATED_EMPTY for row in rows),
+            + NEEDED_OF_AN_EMPTY * sum(row.outcome == startup.CREATED_EMPTY for row in rows),
             records_lost=None if None in lost else sum(number or 0 for number in lost),
             seconds=round(max(seconds, default=0.0), 3),
         )
 
 
-def _with_ballot(row: StartupBrokerRow, plan: StartPlan, nodes: Sequence[QuorumNode]) -> StartupBrokerRow:
+def _with_ballot(
+    row: startup.StartupBrokerRow, plan: StartPlan, nodes: Sequence[QuorumNode]
+) -> startup.StartupBrokerRow:
     """Return the row of a broker with its voters, and what it can reckon with among those here that start."""
     node = plan.quorum_node
     if node is None:
@@ -241,19 +229,25 @@ def _with_ballot(row: StartupBrokerRow, plan: StartPlan, nodes: Sequence[QuorumN
     return row._replace(voters=voters, electable=None if ballot is None else ballot.is_electable)
 
 
-def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartupRow:
+def _not_started(
+    one: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]
+) -> startup.StartupRow:
     """Return the row of a replica, `not-started` where its log dir or the process ends before its log."""
     row = one.row
     reason = why_not_started(plan, one.log, offline, row.outcome)
-    if reason is None or (row.outcome == FAILS and reason != OPENS_NONE):
+    if reason is None or (row.outcome == startup.FAILS and reason != OPENS_NONE):
         return row
-    return row._replace(outcome=NOT_STARTED, error=None, error_message=None, records_lost=0, reason=reason)
+    return row._replace(
+        outcome=startup.NOT_STARTED, error=None, error_message=None, records_lost=0, reason=reason
+    )
 
 
-def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, StartFailure]) -> StartupRow:
+def _empty_row(
+    plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, StartFailure]
+) -> startup.StartupRow:
     """Return the row of a replica that begins empty, unless its log dir is offline by then."""
     meta = next((log_dir.meta for log_dir in plan.log_dirs if log_dir.meta is not None), None)
-    where = StartedWhere(
+    where = startup.StartedWhere(
         None, plan.node_id, meta.cluster_id if meta else None, replica.topic, replica.partition
     )
     reason = f"the metadata assigns directory.id {replica.directory_id}, and no log is here"
@@ -262,19 +256,12 @@ def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, Sta
     if replica.stray is not None:
         reason += f" but {shown(replica.stray)}"
     is_offline = replica.log_dir in offline
-    return StartupRow(
-        where,
-        outcome=NOT_STARTED if is_offline else CREATED_EMPTY,
-        error=None,
-        error_message=None,
-        clean=True,
+    return row_without_log(where, clean=True)._replace(
+        outcome=startup.NOT_STARTED if is_offline else startup.CREATED_EMPTY,
         log_start_offset=0,
         log_end_offset=0,
         recovery_point=0,
         segments=1,
-        epochs=(),
-        producers=(),
-        files=(),
         bytes_read=0,
         records_lost=0,
         metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
@@ -284,14 +271,14 @@ def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, Sta
 
 def _log_dir(
     one: LogDirState, reason: StartFailure | None, partitions: Iterable[StartedPartition]
-) -> StartedLogDir:
+) -> startup.StartedLogDir:
     """Return what becomes of a log dir: an error of the disk in one of its logs takes it offline."""
     mine = [each for each in partitions if each.log.log_dir == one.path]
     rows = [each.row for each in mine]
-    return StartedLogDir(
+    return startup.StartedLogDir(
         dir=shown(one.path),
         directory_id=one.meta.directory_id if one.meta else None,
-        outcome="online" if reason is None else OFFLINE,
+        outcome="online" if reason is None else startup.OFFLINE,
         error=reason.exception if reason else None,
         error_message=str(reason) if reason else None,
         clean=one.clean,

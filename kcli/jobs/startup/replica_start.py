@@ -171,7 +171,7 @@ def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
     log = yield from _started_log(partition, given, request)
     findings = list(said_of_log(partition, given, log, request.fates))
     is_deleted = partition.target.name.kind == DELETE
-    row = _row_without_log(partition, clean=given.clean)
+    row = row_without_log(StartedWhere(*where(partition)), clean=given.clean)
     row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
     needed = 0
     if isinstance(log, StartFailure):
@@ -329,9 +329,10 @@ def _messages_in(file: DataFile, batch: FileBatch) -> int:
     return sum(1 for _ in set_records(opened))
 
 
-def _row_without_log(partition: Partition, *, clean: bool) -> StartupRow:
+def row_without_log(where: StartedWhere, *, clean: bool) -> StartupRow:
+    """Return the row of a replica, nulls for what its log says."""
     return StartupRow(
-        StartedWhere(*where(partition)),
+        where,
         outcome=LOADS,
         error=None,
         error_message=None,
