@@ -53,6 +53,8 @@ NOTES = {
 DIRECTORY_NOTES = frozenset(
     {"missing-partitions", "uncounted-partitions", "leftover", "twice", "removed", "copies", "settings"}
 )
+PROBLEMS = ((IRREGULAR, "LOG-012"), (CANNOT_READ, "LOG-008"), ({INCOMPLETE}, "DIR-008"))
+"""Codes of the problem of a log dir's own file -> the finding about it, the first that fits."""
 FIRST_PAUSE = 0.01  # seconds between the first two attempts; each further pause is twice as long
 
 Yield: TypeAlias = Iterable[Item | Finding]  # what the work of a job gives
@@ -63,25 +65,17 @@ YieldAndReturn: TypeAlias = Generator[Item | Finding, None, object]
 def plan(file_set: FileSet, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
     """Return a unit for every target of an accepted kind, and a failure for each argument of another kind."""
     failures = [failure_of(error) for error in file_set.failures]
-    units: list[Unit] = []
+    expected = f"one of {', '.join(sorted(accepts))}"
+    if accepts - {LOG_DIR} == PARTITIONS_ONLY:
+        expected = "a log dir or a partition directory"
     for target in file_set.targets:
-        if target.kind in accepts:
-            units.append(Unit(number=len(units), targets=(target,)))
-        else:
-            expected = (
-                "a log dir or a partition directory"
-                if accepts - {LOG_DIR} == PARTITIONS_ONLY
-                else f"one of {', '.join(sorted(accepts))}"
-            )
-            what = (
-                "a directory of remote segments"
-                if target.kind == REMOTE_SEGMENTS
-                else f"a file of kind {target.kind}"
-            )
-            failures.append(
-                Failure(target.shown, "wrong-kind", None, None, f"this is {what}; name {expected}")
-            )
-    return units, failures
+        if target.kind not in accepts:
+            is_remote = target.kind == REMOTE_SEGMENTS
+            what = "a directory of remote segments" if is_remote else f"a file of kind {target.kind}"
+            message = f"this is {what}; name {expected}"
+            failures.append(Failure(target.shown, "wrong-kind", None, None, message))
+    accepted = (target for target in file_set.targets if target.kind in accepts)
+    return [Unit(number=number, targets=(target,)) for number, target in enumerate(accepted)], failures
 
 
 def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
@@ -280,14 +274,9 @@ def log_dir_findings(target: Target, facts: DirectoryFacts | None = None) -> Ite
     if target.log_dir is None:
         return
     for problem in (facts or directory_facts(target.log_dir)).problems:
-        name, message = os.path.basename(problem.path), problem.message
+        code = next((code for codes, code in PROBLEMS if problem.code in codes), "DIR-005")
+        what = None
         if problem.code in IRREGULAR:
-            code = "LOG-012"
-            message = irregular(os.path.join(target.log_dir, name)) or message
-        elif problem.code in CANNOT_READ:
-            code = "LOG-008"
-        elif problem.code == INCOMPLETE:
-            code = "DIR-008"
-        else:
-            code = "DIR-005"
-        yield Finding(code, message, dir=shown(target.log_dir), path=problem.path, position=problem.position)
+            what = irregular(os.path.join(target.log_dir, os.path.basename(problem.path)))
+        directory = shown(target.log_dir)
+        yield Finding(code, what or problem.message, directory, problem.path, problem.position)

@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, FileName
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer_once, failure_of, moved, topic_id_of, undisturbed, where
+from kcli.jobs.common import YieldAndReturn, answer_once, failure_of, moved, topic_id_of, undisturbed, where
 from kcli.jobs.startup.replica_start import StartRequest, log_start, said_of_log, start_others
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.partition_start import attempt, is_recovered, start, unflushed_bytes
-from kcli.kafka.kraft.start_findings import LogStart
 from kcli.kafka.storage.load_findings import checkpointed_epochs
 from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed, checkpoints
 from kcli.logdir.buffers import FileError, file_error
@@ -48,8 +47,7 @@ def ls(unit: Unit, *, request: StartRequest = AS_LISTED) -> Outcome:
 
 def _ls(unit: Unit, request: StartRequest) -> Outcome:
     problems: list[FileError] = []
-    logs: list[LogStart] = []
-    outcome = answer_once(unit, lambda partition: _row(partition, problems, logs, request))
+    outcome = answer_once(unit, lambda partition: _row(partition, problems, request))
     if not outcome.rows:
         return outcome
     partition, findings, errors = Partition(unit.target), outcome.findings, []
@@ -61,12 +59,11 @@ def _ls(unit: Unit, request: StartRequest) -> Outcome:
             findings.append(finding)
     for error in errors[1:]:
         findings.append(Finding("LOG-008", error.message, partition.shown, error.path, error.position))
-    return replace(outcome, error=failure_of(errors[0]) if errors else None, partial=logs)
+    return replace(outcome, error=failure_of(errors[0]) if errors else None)
 
 
-def _row(
-    partition: Partition, problems: list[FileError], logs: list[LogStart], request: StartRequest
-) -> Yield:
+def _row(partition: Partition, problems: list[FileError], request: StartRequest) -> YieldAndReturn:
+    """Yield the row and what a start finds; return how the start of the log ends, nothing for `problems`."""
     sizes: Counter[str] = Counter()
     disk_bytes = leftovers = 0
     for file, status in files_of(partition, problems):
@@ -78,7 +75,6 @@ def _row(
     started: LoadedLog | StartFailure | None = None
     try:
         started = yield from attempt(partition, bounded_start(partition, recover=not request.is_bounded))
-        logs.append(log_start(partition, started))
     except FileError as error:
         problems.append(error)
     loaded = started if isinstance(started, LoadedLog) else None
@@ -103,8 +99,10 @@ def _row(
         leftovers=leftovers,
         state=partition.state,
     )
-    if started is not None:
-        yield from said_of_log(partition, given, started, request.fates)
+    if started is None:
+        return []
+    yield from said_of_log(partition, given, started, request.fates)
+    return [log_start(partition, started)]
 
 
 def files_of(partition: Partition, problems: list[FileError]) -> Iterator[tuple[FileName, os.stat_result]]:

@@ -76,9 +76,8 @@ class MetadataQuery:
 
     def wants(self, topic: str, partition: int | None = None) -> bool:
         """Whether a topic, or a partition of it, is asked for."""
-        selection = (
-            self.selection if partition is not None else self.selection._replace(partitions=frozenset())
-        )
+        of_topic = self.selection._replace(partitions=frozenset())
+        selection = of_topic if partition is None else self.selection
         return selection.wants(PartitionDir(topic, partition or 0, NORMAL, None))
 
     def is_in(self, *metadata: Metadata) -> bool:
@@ -274,10 +273,8 @@ class _Chosen:
 def pairs(units: Sequence[Unit]) -> list[Unit]:
     """Return a unit for the first image with each of the others."""
     targets = [unit.target for unit in units]
-    others = targets[1:] or targets[:0]
-    if not others:
-        return list(units)
-    return [Unit(number=number, targets=(targets[0], other)) for number, other in enumerate(others)]
+    both = [Unit(number=number, targets=(targets[0], other)) for number, other in enumerate(targets[1:])]
+    return both or list(units)
 
 
 @unit_job

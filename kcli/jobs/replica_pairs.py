@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import repeat
 
 from kcli.engine.contract import Unit
-from kcli.jobs.common import Yield
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (
@@ -22,9 +21,9 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 
 
-def report_alone(partition: Partition) -> Yield:
-    """Yield that a replica has no other one to be compared with."""
-    yield Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
+def report_alone(partition: Partition) -> Finding:
+    """Return that a replica has no other one to be compared with."""
+    return Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
 
 
 def pairs(units: Sequence[Unit]) -> list[Unit]:

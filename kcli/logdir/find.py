@@ -123,8 +123,7 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
         except FileError as error:
             file_set.failures.append(FileError(shown(error.path), *error.args[1:]))
     _take_unformatted(given, file_set)
-    apart = [server.metadata_log_dir] if server.metadata_log_dir else []
-    places = metadata_dirs([*dict.fromkeys((*file_set.log_dirs, *apart))])
+    places = _metadata_dirs(file_set.log_dirs, server)
     if places or server is not NO_SERVER:
         file_set.targets = [
             replace(target, metadata_dir=places.get(target.log_dir or ""), server=server)
@@ -136,20 +135,17 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
 def log_dir_targets(file_set: FileSet) -> list[Target]:
     """Return the log dirs that were named, and what a broker would take for such beside them, as targets."""
     named = file_set.given_log_dirs if file_set.named_log_dirs else []
-    apart = [file_set.server.metadata_log_dir] if file_set.server.metadata_log_dir else []
-    places = metadata_dirs([*dict.fromkeys((*named, *apart))])
-    return [
-        Target(
-            kind=LOG_DIR,
-            path=path,
-            shown=shown(path),
-            name=None,
-            log_dir=path,
-            metadata_dir=places.get(path),
-            server=file_set.server,
-        )
+    places, server = _metadata_dirs(named, file_set.server), file_set.server
+    log_dirs = [
+        Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path, server=server)
         for path in named
     ]
+    return [replace(one, metadata_dir=places.get(one.path)) for one in log_dirs]
+
+
+def _metadata_dirs(log_dirs: Iterable[str], server: Server) -> dict[str, str]:
+    apart = [server.metadata_log_dir] if server.metadata_log_dir else []
+    return metadata_dirs([*dict.fromkeys((*log_dirs, *apart))])
 
 
 def _take_unformatted(arguments: Iterable[str], file_set: FileSet) -> None:

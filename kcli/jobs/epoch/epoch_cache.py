@@ -10,7 +10,7 @@ from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
 from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, other_identity, where
+from kcli.jobs.common import Yield, answer, other_identity, unit_job, where
 from kcli.jobs.log_search import resolve
 from kcli.jobs.replica_pairs import dropped_by_start, load_replica, report_alone
 from kcli.kafka.findings.findings import Finding
@@ -324,24 +324,22 @@ def validate_positions(
 # `epoch diff`: where the epochs of two replicas part, and what each has alone from there on
 
 
-def diff(unit: Unit, *, running: bool = False) -> Outcome:
-    """Return a row about two replicas, the unit's targets, which start or are `running`; of one a finding."""
+@unit_job
+def diff(partition: Partition, unit: Unit, *, running: bool = False) -> Yield:
+    """Yield a row about two replicas, the unit's targets, which start or are `running`; of one a finding."""
     if len(unit.targets) == 1:
-        return answer(unit, report_alone)
-
-    def work(partition: Partition) -> Yield:
-        here = yield from load_replica(partition, running=running)
-        other = Partition(unit.targets[1])
-        there = yield from load_replica(other, running=running)
-        yield from other_identity(partition, other)
-        for replica, log in ((partition, here), (other, there)):
-            if load_findings.lacks_epochs(log):
-                yield load_findings.no_epochs(replica)
-            if not running:
-                yield from dropped_by_start(replica, log)
-        yield from _row(partition, here, other, there)
-
-    return answer(unit, work)
+        yield report_alone(partition)
+        return
+    here = yield from load_replica(partition, running=running)
+    other = Partition(unit.targets[1])
+    there = yield from load_replica(other, running=running)
+    yield from other_identity(partition, other)
+    for replica, log in ((partition, here), (other, there)):
+        if load_findings.lacks_epochs(log):
+            yield load_findings.no_epochs(replica)
+        if not running:
+            yield from dropped_by_start(replica, log)
+    yield from _row(partition, here, other, there)
 
 
 def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) -> Iterator[EpochDiffRow]:

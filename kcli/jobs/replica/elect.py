@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Unit
 from kcli.jobs.cluster_metadata import metadata_image, state_in
-from kcli.jobs.common import Yield, answer, other_identity, where
+from kcli.jobs.common import Yield, other_identity, unit_job, where
 from kcli.jobs.replica_pairs import load_replica, report_alone, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
@@ -57,22 +57,20 @@ def groups(units: Sequence[Unit]) -> list[Unit]:
     return [Unit(number=number, targets=tuple(some)) for number, some in enumerate(partitions.values())]
 
 
-def show(unit: Unit, *, electorate: Electorate, running: bool = False) -> Outcome:
-    """Return a row for each replica as a leader and each other one, `running` or started, as its follower."""
+@unit_job
+def show(partition: Partition, unit: Unit, *, electorate: Electorate, running: bool = False) -> Yield:
+    """Yield a row for each replica as a leader and each other one, `running` or started, as its follower."""
     if len(unit.targets) == 1:
-        return answer(unit, report_alone)
-
-    def work(partition: Partition) -> Yield:
-        replicas = [partition, *map(Partition, unit.targets[1:])]
-        logs = []
-        for replica in replicas[1:]:
-            yield from other_identity(replica, partition)
-        for replica in replicas:
-            log = yield from load_replica(replica, running=running)
-            logs.append(LoadedReplica(log, checkpoints(replica).high_watermark))
-        yield from _rows(replicas, logs, electorate)
-
-    return answer(unit, work)
+        yield report_alone(partition)
+        return
+    replicas = [partition, *map(Partition, unit.targets[1:])]
+    logs = []
+    for replica in replicas[1:]:
+        yield from other_identity(replica, partition)
+    for replica in replicas:
+        log = yield from load_replica(replica, running=running)
+        logs.append(LoadedReplica(log, checkpoints(replica).high_watermark))
+    yield from _rows(replicas, logs, electorate)
 
 
 def _rows(

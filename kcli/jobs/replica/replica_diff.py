@@ -57,23 +57,13 @@ def fingerprint(partition: Partition, *, width: int) -> Yield:
     """Yield a row for each range of a replica."""
     loaded = yield from start(partition)
     with closing(replica_diff.ReplicaLog(loaded)) as log:
-        place, ends = where(partition), (loaded.log_start_offset, loaded.log_end_offset)
-        parts = fingerprints(log, width)
-        empty = Fingerprint(ends[1], ends[1] - 1, leader_epoch=-1, batches=0, size=0, hash="")
-        last = next(parts, empty)
+        begin, end = loaded.log_start_offset, loaded.log_end_offset
+        empty = Fingerprint(end, end - 1, leader_epoch=-1, batches=0, size=0, hash="")
+        parts = [*fingerprints(log, width)] or [empty]
         for part in parts:
-            yield _fingerprint_row(place, ends, width, last, is_last=False)
-            last = part
-        yield _fingerprint_row(place, ends, width, last, is_last=True)
+            yield FingerprintRow(where(partition), begin, end, width, *part, part is parts[-1])
         for path, stop in log.broken:
             yield from stop_finding(partition, path, stop)
-
-
-def _fingerprint_row(
-    place: Where, ends: tuple[int, int], width: int, part: Fingerprint, *, is_last: bool
-) -> FingerprintRow:
-    first, last, epoch, batches, size, digest = part
-    return FingerprintRow(place, *ends, width, first, last, epoch, batches, size, digest, is_last)
 
 
 def with_manifests(file_set: FileSet, selection: Selection) -> FileSet:
@@ -195,7 +185,7 @@ def _is_compacted(unit: Unit, logs: Sequence[Partition]) -> Generator[Finding, N
 def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
     """Return the ranges of two replicas, and a finding where they differ first or that one is alone."""
     if len(unit.targets) == 1:
-        return answer(unit, report_alone)
+        return answer(unit, lambda partition: [report_alone(partition)])
     if any(target.kind == MANIFEST for target in unit.targets):
         return answer(unit, lambda _: _by_fingerprints(unit))
     _, there = unit.targets
@@ -256,19 +246,17 @@ def _differs(
     """Yield what each replica lacks, maybe behind damage, and where they differ or hide it first."""
     yield from _missing(here, there, ranges, damaged)
     for part in ranges:
-        if part.verdict == replica_diff.DIFFERS and part.reason == replica_diff.REPEATED:
-            holder = here if part.here.batches else there
-            text = f"offsets {part.first_offset} to {part.last_offset} come again, or after higher ones"
-            yield Finding(
-                "REPL-001", f"{text}: kcli check shows where", dir=holder.dir, found=part.first_offset
-            )
-            return
         if part.verdict == replica_diff.DIFFERS:
+            holder, first = here, part.first_offset
             message = (
-                f"differs from {there.dir} from offset {part.first_offset} on: leader epoch "
-                f"{part.here.epoch} here, {part.there.epoch} there ({part.reason})"
+                f"differs from {there.dir} from offset {first} on: leader epoch {part.here.epoch} here, "
             )
-            yield Finding("REPL-001", message, dir=here.dir, found=part.first_offset)
+            message += f"{part.there.epoch} there ({part.reason})"
+            if part.reason == replica_diff.REPEATED:
+                holder = here if part.here.batches else there
+                message = f"offsets {first} to {part.last_offset} come again, or after higher ones: "
+                message += "kcli check shows where"
+            yield Finding("REPL-001", message, dir=holder.dir, found=first)
             return
     for part in ranges:
         if part.verdict == UNKNOWN_VERDICT:

@@ -51,45 +51,45 @@ OffsetsOnDisk: TypeAlias = dict[TopicPartition, list[RlmmOffsetsRow]]
 
 def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
     """Yield the events of each metadata partition in order, as `rlmm dump` gives them of files."""
-    for target in (yield from _targets(cluster)):
+    for number, target in (yield from _targets(cluster)):
         directory, file = target.path.rsplit("/", 1)
-        event = RlmmEventRow(directory, file, metadata_partition=_number(target))
+        event = RlmmEventRow(directory, file, metadata_partition=number)
         findings, rows = FindingCollector(target), list[Item]()
         try:
-            for record, metadata, refused in _events(cluster, target, findings):
+            for record, metadata, refused in _events(cluster, number, findings):
                 of_record = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
                 row = event_row(of_record, record.value, metadata, refused)
                 if not selection.names or is_selected(row, target, selection):
                     rows.append(row)
                 if len(rows) >= ROWS_PER_OUTCOME:
-                    yield Outcome(number=_number(target), rows=rows)
+                    yield Outcome(number=number, rows=rows)
                     rows = []
         except ClusterError as error:
-            yield replace(_failed(target.shown, error, _number(target)), rows=rows, findings=findings.take())
+            yield replace(_failed(target.shown, error, number), rows=rows, findings=findings.take())
         else:
-            yield Outcome(number=_number(target), rows=rows, findings=findings.take())
+            yield Outcome(number=number, rows=rows, findings=findings.take())
 
 
 def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Iterator[Outcome]:
     """Yield the remote segments of each metadata partition as `rlmm state` does, then live ListOffsets."""
     partitions: dict[TopicPartition, bool] = {}
-    for target in (yield from _targets(cluster)):
+    for number, target in (yield from _targets(cluster)):
         findings, store = FindingCollector(target), RemoteStore()
-        outcome = Outcome(number=_number(target))
+        outcome = Outcome(number=number)
         try:
             usable = (
                 (record.offset, metadata)
-                for record, metadata, refused in _events(cluster, target, findings)
+                for record, metadata, refused in _events(cluster, number, findings)
                 if metadata is not None and refused is None
             )
             for offset, metadata in EventQuery(selection).select(usable, EventCoverage()):
                 store.apply(metadata, offset)
         except ClusterError as error:
-            outcome = _failed(target.shown, error, _number(target))
+            outcome = _failed(target.shown, error, number)
         for (topic_id, topic, partition), cache in store:
             has_segments = bool(cache.segments) and (topic_id, topic, partition) not in store.deletions
             partitions[topic, partition] = has_segments or partitions.get((topic, partition), False)
-            place = RemotePartition(target.path, _number(target), topic_id, topic, partition)
+            place = RemotePartition(target.path, number, topic_id, topic, partition)
             outcome.rows.extend(every_segment(place, cache))
         yield replace(outcome, findings=findings.take())
     yield from _absent(cluster, partitions)
@@ -110,13 +110,14 @@ def offsets_on_disk(units: list[Unit], selection: Selection) -> tuple[OffsetsOnD
     return on_disk, outcomes
 
 
-def _targets(cluster: Cluster) -> Generator[Outcome, None, list[Target]]:
+def _targets(cluster: Cluster) -> Generator[Outcome, None, list[tuple[int, Target]]]:
     """Return a target for each partition of the topic, none (and why) where this client may not read it."""
     targets = []
     for topic, partition in sorted(cluster.leaders):
         if topic == REMOTE_LOG_METADATA:
             place, name = f"{cluster.settings.servers}/{topic}-{partition}", PartitionDir(topic, partition)
-            targets.append(Target(kind=LOG, path=place, shown=place, name=name, log_dir=None))
+            target = Target(kind=LOG, path=place, shown=place, name=name, log_dir=None)
+            targets.append((partition, target))
     if not targets:
         message = f"no {REMOTE_LOG_METADATA} that this client may see: is remote storage enabled there?"
         failure = Failure(cluster.settings.servers, "nothing-matched", None, None, message)
@@ -137,17 +138,12 @@ def _failed(place: str, error: ClusterError | str, number: int = 0) -> Outcome:
     return Outcome(number=number, error=Failure(place, "cluster", None, None, str(error)))
 
 
-def _number(target: Target) -> int:
-    assert target.name is not None
-    return target.name.partition
-
-
-def _events(cluster: Cluster, target: Target, findings: FindingCollector) -> Iterator[_Decoded]:
-    bounds = cluster.bounds(REMOTE_LOG_METADATA)[_number(target)]
+def _events(cluster: Cluster, number: int, findings: FindingCollector) -> Iterator[_Decoded]:
+    bounds = cluster.bounds(REMOTE_LOG_METADATA)[number]
     if isinstance(bounds, ClusterError):
         raise bounds
     reader = EventReader(findings)
-    for record in cluster.records(REMOTE_LOG_METADATA, _number(target), *bounds):
+    for record in cluster.records(REMOTE_LOG_METADATA, number, *bounds):
         yield record, *reader.read(record.offset, record.value)
 
 

@@ -124,18 +124,11 @@ def lookup_offset(leader: Leader, *, offset: int | str, storage: tuple[str, ...]
     number = resolve(offset, leader.log_start_offset, log.log_end_offset)
     served = serving(leader.remote, leader.epochs, number)
     reason = outside(number, leader.log_start_offset, leader.local_start, log.log_end_offset)
-    row = remote_tiers.RlmmLookupOffsetRow(
-        where(leader.partition),
-        leader.topic_id,
-        number,
-        epoch=served.epoch,
-        reason=reason or "",
-    )
-    disk = (
-        f"the local log holds offsets {leader.local_start} to {log.log_end_offset - 1}"
-        if leader.local_start < log.log_end_offset
-        else f"the local log is empty and ends at {log.log_end_offset}"
-    )
+    place = where(leader.partition), leader.topic_id
+    row = remote_tiers.RlmmLookupOffsetRow(*place, number, epoch=served.epoch, reason=reason or "")
+    disk = f"the local log is empty and ends at {log.log_end_offset}"
+    if leader.local_start < log.log_end_offset:
+        disk = f"the local log holds offsets {leader.local_start} to {log.log_end_offset - 1}"
     if reason is None:
         answer = first_batch(leader.partition, log, number)
         batch, why = answer or (FoundBatch(), f"{NO_BATCH}: a fetch returns no records")
@@ -165,51 +158,33 @@ def _remote_offset(
         tries.append(f"remote metadata has segment {segment.metadata.segment_id} for {what}")
         stored = stored_segment(segment, storage)
         if stored is None:
-            return _found_without_log(row, leader, segment, storage, tries)
-        answer = batch_in(stored, row.offset)
+            batch = _indexed_batch(row.offset, leader, segment, tries)
+            answer: tuple[FoundBatch, str] | None = batch, _by_metadata(storage, "the batch")
+        else:
+            answer = batch_in(stored, row.offset)
         if answer is not None:
-            return row._replace(
-                found=True,
-                tier=REMOTE_TIER,
-                remote=place_of(segment),
-                batch=answer[0],
-                tries=tuple(tries),
-                reason=answer[1],
-            )
+            row = row._replace(found=True, tier=REMOTE_TIER, remote=place_of(segment), batch=answer[0])
+            return row._replace(tries=tuple(tries), reason=answer[1])
         number = segment.metadata.end_offset + 1
         tries.append(f"its log has no batch from {row.offset} on: the segment of {number} is next")
         served = serving(leader.remote, leader.epochs, number)
-    reason = (
-        f"{NO_BATCH}: a fetch returns no records"
-        if number != row.offset
-        else "not in remote storage: a fetch gets OFFSET_OUT_OF_RANGE"
-    )
+    reason = f"{NO_BATCH}: a fetch returns no records"
+    if number == row.offset:
+        reason = "not in remote storage: a fetch gets OFFSET_OUT_OF_RANGE"
     return row._replace(tries=tuple(tries), reason=reason)
 
 
-def _found_without_log(
-    row: remote_tiers.RlmmLookupOffsetRow,
-    leader: Leader,
-    segment: CachedSegment,
-    storage: tuple[str, ...],
-    tries: list[str],
-) -> remote_tiers.RlmmLookupOffsetRow:
+def _indexed_batch(offset: int, leader: Leader, segment: CachedSegment, tries: list[str]) -> FoundBatch:
+    """Return what the cached offset index of a remote segment says of the batch, without its log."""
     indexes = _cached_indexes(leader, segment)
     batch = FoundBatch(segment_base_offset=segment.metadata.start_offset)
     if indexes is not None and _is_damaged(indexes):
         tries.append("its cached offset index is damaged: the broker fetches it again")
     elif indexes is not None:
-        entry = indexes.index_entry(row.offset)
+        entry = indexes.index_entry(offset)
         batch = batch._replace(index_entry_offset=entry[0], index_entry_position=entry[1])
         tries.append(f"its cached offset index leads to byte {entry[1]}")
-    return row._replace(
-        found=True,
-        tier=REMOTE_TIER,
-        remote=place_of(segment),
-        batch=batch,
-        tries=tuple(tries),
-        reason=_by_metadata(storage, "the batch"),
-    )
+    return batch
 
 
 def _cached_indexes(leader: Leader, segment: CachedSegment) -> LoadedSegment | None:
