@@ -22,6 +22,12 @@ from tests.processes import run_program
 
 pytestmark = pytest.mark.slow
 PYTHON = os.path.realpath(sys.executable)
+ORIGIN = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "remote.origin.url",
+    "GIT_CONFIG_VALUE_0": "https://user:password@forge.example/team/kcli.git",
+}
+"""Where the checkout would have been cloned from."""
 X86_64 = pytest.mark.skipif(HERE.machine != "x86_64", reason="the folder is for x86_64")
 
 
@@ -34,7 +40,10 @@ def built(tmp_path_factory, testrun_uid):
         if not folder.exists():
             making = tmp_path_factory.mktemp("dist")
             subprocess.run(
-                [sys.executable, "-m", "tests.packaging", "--small", making], check=True, capture_output=True
+                [sys.executable, "-m", "tests.packaging", "--small", making],
+                check=True,
+                capture_output=True,
+                env=os.environ | ORIGIN,
             )
             making.rename(folder)
     return folder
@@ -181,6 +190,10 @@ def test_the_wheel_has_three_packages_and_the_one_that_spark_looks_for(built):
         f"kcli_for_kafka-{__version__}.data/data/share/{name}"
         for name in ("man/man1/kcli.1", "zsh/site-functions/_kcli", "fish/vendor_completions.d/kcli.fish")
     } <= {*names}
+    assert re.findall(r"Project-URL: (.*)", metadata) == [
+        "Source, https://forge.example/team/kcli",
+        "Issues, https://forge.example/team/kcli/issues",
+    ]
     assert re.findall(r"Python :: (3\.\d+)", metadata) == ["3.11", "3.12", "3.13", "3.14"]
     needed = [
         line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra" not in line

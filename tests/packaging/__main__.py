@@ -7,6 +7,7 @@ import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tests.packaging.folder import glibc, lay
 from tests.packaging.man_page import man_page
@@ -57,10 +58,21 @@ def packages(target):
                 shutil.copyfile(ROOT / name, copy)
         described = run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
         Path(scratch, "kcli", "commit.txt").write_text(described)
+        with open(Path(scratch, "pyproject.toml"), "a") as declared:
+            declared.write(urls(run(["git", "config", "--default", "", "--get", "remote.origin.url"])))
         write_shared(Path(scratch, "share"))
         run([sys.executable, "-m", "build", "--no-isolation", "--outdir", target, scratch])
     (wheel,) = target.glob("*.whl")
     return wheel
+
+
+def urls(origin):
+    """Return the table of project URLs: where the checkout was cloned from over https, without a password."""
+    place = urlsplit(origin.strip().removesuffix(".git"))
+    if place.scheme != "https":
+        return ""
+    home = f"https://{place.netloc.rpartition('@')[2]}{place.path}"
+    return f'\n[project.urls]\nSource = "{home}"\nIssues = "{home}/issues"\n'
 
 
 def write_shared(share):
