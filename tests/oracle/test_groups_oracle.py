@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from kcli.jobs.group import GroupQuery, list_groups, offsets
-from kcli.kafka.coordinator.group_fold import TOMBSTONES
-from kcli.kafka.coordinator.group_state import RECORDS_OF
+from kcli.kafka.coordinator.group_fold import RECORDS_OF
 from tests.groups import (
     NOW,
     batch,
@@ -84,7 +83,7 @@ def newer(rng: random.Random, epochs: dict[str, int]) -> Iterator[Step]:
     """Yield what a member writes that joins or leaves a group, or what the deletion of a group does."""
     group, member = rng.choice([*NEWER]), f"m{rng.randrange(2)}"
     types = RECORDS_OF[NEWER[group]]
-    of_member, current, target, targets, whole = TOMBSTONES[NEWER[group]]
+    of_member, current, target, targets, whole, _ = RECORDS_OF[NEWER[group]]
 
     def step(kind: int, name: str | None, **values: Any) -> Step:
         value = record_value(kind, **values) if values else None

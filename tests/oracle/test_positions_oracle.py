@@ -10,7 +10,6 @@ import pytest
 from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.consumer_positions import (
     METADATA,
-    RESETS,
     Bounds,
     Leadership,
     Position,
@@ -28,6 +27,7 @@ pytestmark = pytest.mark.oracle
 LOGS = 12
 CASES = 50
 EARLIEST, LATEST = -7, -8
+RESETS = ("earliest", "latest", "none")
 """Stand for what ListOffsets would answer."""
 
 

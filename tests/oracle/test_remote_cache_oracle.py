@@ -13,7 +13,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.remote.cache import REFUSED_WITH, RemoteCache, RemoteStore
+from kcli.kafka.remote.cache import NOT_STARTED, UNKNOWN_SEGMENT, UPDATE_TO_STARTED, RemoteCache, RemoteStore
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
@@ -27,6 +27,12 @@ from .oracle import Oracle
 pytestmark = pytest.mark.oracle
 
 TOPIC, TOPIC_ID, PARTITION, NOW = "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, 1_700_000_000_000
+REFUSED_WITH = {
+    UNKNOWN_SEGMENT: "RemoteResourceNotFoundException",
+    NOT_STARTED: "IllegalArgumentException",
+    UPDATE_TO_STARTED: "IllegalArgumentException",
+}
+"""Why an event changes nothing, and the exception of Kafka's cache."""
 EPOCHS, OFFSETS = range(7), range(0, 130, 3)
 CASES = 2000
 

@@ -34,9 +34,28 @@ GROUP_TYPES = {
     **dict.fromkeys((17, 19, 20, 21, 22, 23), STREAMS),
 }
 """The type of group that a type of record is about."""
-TOMBSTONES = {CONSUMER: (5, 8, 7, 6, 3), SHARE: (10, 14, 13, 12, 11), STREAMS: (19, 22, 21, 20, 17)}
-"""Records whose tombstones have an order: of a member, its assignment and target, all targets, the group."""
-OF_GROUPS = frozenset(types[-1] for types in TOMBSTONES.values())
+
+
+class RecordTypes(NamedTuple):
+    """The types of records that say the same of the groups of a protocol, and a member's state `stable`.
+
+    Tombstones have this order: of a member, its assignment and target, all targets, the group with its epoch.
+    """
+
+    member: int
+    current: int
+    member_target: int
+    target: int
+    group: int
+    stable: int
+
+
+RECORDS_OF = {
+    CONSUMER: RecordTypes(5, 8, 7, 6, 3, stable=0),
+    SHARE: RecordTypes(10, 14, 13, 12, 11, stable=0),
+    STREAMS: RecordTypes(19, 22, 21, 20, 17, stable=1),
+}
+OF_GROUPS = frozenset(types.group for types in RECORDS_OF.values())
 """Records that hold the epoch of a group: a tombstone of one removes it."""
 NEW_COORDINATOR_FROM = (4, 0)
 """The first release whose coordinator knows other groups than classic ones."""
@@ -70,7 +89,7 @@ class FoldedGroup:
 
     def remove(self, number: int, name: str | None) -> str | None:
         """Take a tombstone of a record of a type; return why its replay fails."""
-        member, current, target, targets, whole = TOMBSTONES[self.type]
+        member, current, target, targets, whole, _ = RECORDS_OF[self.type]
         why = None
         if number == member:
             is_member = (member, name) in self.records or (current, name) in self.records
@@ -264,7 +283,7 @@ class GroupFold:
             if group is None or group.type != own:
                 group = self.groups[group_id] = FoldedGroup(own)
             group.records[number, rest] = value
-            if own in TOMBSTONES and number == TOMBSTONES[own][1]:
+            if own in RECORDS_OF and number == RECORDS_OF[own].current:
                 group.left.discard(rest)
         elif group is not None:
             why = why or group.remove(number, rest)
@@ -316,13 +335,8 @@ def is_whole_commit(records: CoordinatorRecords, highest: int = 4, highest_legac
     tags = data.take(tags_at, mode="clip")
     end = tags_at + np.where(tags == 0, 1, 19) - records.value_start
     has_topic_id = (tags == 1) & (short(tags_at + 1) == 16)
-    is_new = (
-        (version == 4)
-        & (version <= highest)
-        & (compact > 0)
-        & (compact < 0x80)
-        & ((tags == 0) | has_topic_id)
-    )
+    is_new = (version == 4) & (version <= highest) & (compact > 0) & (compact < 0x80)
+    is_new &= (tags == 0) | has_topic_id
     has_version = (short(start) == OFFSET_COMMIT) | (version <= highest_legacy)
     is_value = has_version & (is_old | (is_new & (end <= records.value_length)))
     is_commit: Flags = is_read & (is_value | (records.value_length < 0))

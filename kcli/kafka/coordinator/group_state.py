@@ -11,7 +11,16 @@ from formats.errors import FormatError
 from formats.messages.group import CONSUMER_PROTOCOL, CONSUMER_PROTOCOL_FIELDS
 from formats.messages.reader import Collector, read_message
 from formats.primitives import int16
-from kcli.kafka.coordinator.group_fold import CLASSIC, CONSUMER, SHARE, STREAMS, Fields, FoldedGroup
+from kcli.kafka.coordinator.group_fold import (
+    CLASSIC,
+    CONSUMER,
+    GROUP_METADATA,
+    RECORDS_OF,
+    SHARE,
+    STREAMS,
+    Fields,
+    FoldedGroup,
+)
 
 EMPTY, STABLE, ASSIGNING, RECONCILING, NOT_READY = "Empty", "Stable", "Assigning", "Reconciling", "NotReady"
 CONSUMER_PROTOCOL_TYPE = "consumer"
@@ -19,22 +28,7 @@ FIRST_EPOCH = 1
 """The epoch of a group and of its target assignment that no record has said yet."""
 
 
-class RecordTypes(NamedTuple):
-    """The types of records that say the same of the groups of a protocol, and a member's state `stable`."""
-
-    group: int
-    member: int
-    target: int
-    current: int
-    stable: int
-
-
-RECORDS_OF = {
-    CONSUMER: RecordTypes(3, 5, 6, 8, 0),
-    SHARE: RecordTypes(11, 10, 12, 14, 0),
-    STREAMS: RecordTypes(17, 19, 20, 22, 1),
-}
-GROUP_METADATA, REGULAR_EXPRESSION, TOPOLOGY = 2, 16, 23
+REGULAR_EXPRESSION, TOPOLOGY = 16, 23
 Names: TypeAlias = Mapping[str, str]
 """Topics by id."""
 
@@ -96,14 +90,10 @@ def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
         for one in sorted(of_group.get("members", ()), key=lambda one: str(one["memberId"])):
             subscription = _embedded(one, "subscription") if is_consumer else None
             assignment = _embedded(one, "assignment") if is_consumer else None
-            yield Member(
-                one["memberId"],
-                one.get("groupInstanceId"),
-                one["clientId"],
-                one["clientHost"],
-                None if assignment is None else _partitions(assignment["assignedPartitions"], "topic"),
-                None if subscription is None else tuple(sorted(subscription["topics"])),
-            )
+            names_of = None if subscription is None else tuple(sorted(subscription["topics"]))
+            given = None if assignment is None else _partitions(assignment["assignedPartitions"], "topic")
+            instance_id = one.get("groupInstanceId")
+            yield Member(one["memberId"], instance_id, one["clientId"], one["clientHost"], given, names_of)
         return
     numbers = RECORDS_OF[group.type]
     current, about = group.of_type(numbers.current), group.of_type(numbers.member)
@@ -114,14 +104,8 @@ def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
         else:
             assigned = _partitions(member.get("assignedPartitions", ()), "topicId", names)
             topics = {*one.get("subscribedTopicNames", ()), *_matched(group, one)}
-        yield Member(
-            member_id,
-            one.get("instanceId"),
-            one.get("clientId", ""),
-            one.get("clientHost", ""),
-            assigned,
-            tuple(sorted(topics)),
-        )
+        client = one.get("instanceId"), one.get("clientId", ""), one.get("clientHost", "")
+        yield Member(member_id, *client, assigned, tuple(sorted(topics)))
 
 
 def _embedded(member: Fields, name: str) -> Fields | None:
@@ -150,34 +134,29 @@ def _matched(group: FoldedGroup, member: Fields) -> list[str]:
     return group.records.get((REGULAR_EXPRESSION, regex), {}).get("topics", []) if regex else []
 
 
-def source_topics(group: FoldedGroup) -> set[str]:
-    """Return the topics that a streams group reads."""
+def _topics_read(group: FoldedGroup) -> dict[str, list[str]]:
+    """Return the topics that each subtopology of a streams group reads."""
+    subtopologies = group.fields(TOPOLOGY).get("subtopologies", ())
     return {
-        topic
-        for subtopology in group.fields(TOPOLOGY).get("subtopologies", ())
-        for topic in (
-            *subtopology["sourceTopics"],
-            *(one["name"] for one in subtopology["repartitionSourceTopics"]),
-        )
-    }
-
-
-def _tasks(group: FoldedGroup, current: Fields) -> tuple[AssignedPartition, ...]:
-    """Return the partitions of the active tasks of a member: a task has one of each topic it reads."""
-    topics = {
         one["subtopologyId"]: [
             *one["sourceTopics"],
             *(each["name"] for each in one["repartitionSourceTopics"]),
         ]
-        for one in group.fields(TOPOLOGY).get("subtopologies", ())
+        for one in subtopologies
     }
+
+
+def source_topics(group: FoldedGroup) -> set[str]:
+    """Return the topics that a streams group reads."""
+    return {topic for topics in _topics_read(group).values() for topic in topics}
+
+
+def _tasks(group: FoldedGroup, current: Fields) -> tuple[AssignedPartition, ...]:
+    """Return the partitions of the active tasks of a member: a task has one of each topic it reads."""
+    topics, tasks = _topics_read(group), current.get("activeTasks", ())
+    named = ((topic, task) for task in tasks for topic in topics.get(task["subtopologyId"], ()))
     return tuple(
-        sorted(
-            AssignedPartition(topic, number)
-            for task in current.get("activeTasks", ())
-            for topic in topics.get(task["subtopologyId"], ())
-            for number in task["partitions"]
-        )
+        sorted(AssignedPartition(topic, number) for topic, task in named for number in task["partitions"])
     )
 
 

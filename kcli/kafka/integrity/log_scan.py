@@ -115,14 +115,10 @@ class _Part(NamedTuple):
 def _part(file: DataFile, window: Window, largest: int | None, observe: Observe | None) -> _Part:
     fields = window.fields
     good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
-    bad = [
-        Defects(
-            1,
-            int(window.positions[number]),
-            unknown_codec_text(int(window.positions[number]), fields[number]),
-        )
-        for number in (has_unknown_codec(fields) & good).nonzero()[0].tolist()
-    ]
+    bad = []
+    for number in (has_unknown_codec(fields) & good).nonzero()[0].tolist():
+        position = int(window.positions[number])
+        bad.append(Defects(1, position, unknown_codec_text(position, fields[number])))
     types, broken = end_marker_types(file, window)
     bad += [_trouble(window, one.number, one.error) for one in broken]
     if observe is not None:
@@ -230,11 +226,10 @@ def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, De
     summed = summary(fields, valid, joined([part.ends for part in parts]), packed, whole)
     is_good = np.ones(len(fields), np.bool_) if valid is None else valid
     offsets, magics = fields["base_offset"], fields["magic"]
+    is_above = is_good & is_above_latest(magics)
     defects = {
         "LOG-003": _first(~is_good, positions, lambda at: checksum_message(offsets[at])),
-        "LOG-017": _first(
-            is_good & is_above_latest(magics), positions, lambda at: magic_message(offsets[at], magics[at])
-        ),
+        "LOG-017": _first(is_above, positions, lambda at: magic_message(offsets[at], magics[at])),
         "DUMP-002": reduce(_added, [part.unreadable for part in parts]),
     }
     if base is not None and not _is_within_reach(summed, fields, base):

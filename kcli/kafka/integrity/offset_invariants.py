@@ -35,34 +35,21 @@ class Violation(NamedTuple):
     effect: str
 
 
+_LOWERED = "a start lowers the high watermark to the log end: committed records are missing here"
 _INVARIANTS = (
-    (
-        "log-start-above-high-watermark",
-        "log_start",
-        "high_watermark",
-        "a start raises the high watermark to the log start",
-    ),
-    (
-        "high-watermark-above-log-end",
-        "high_watermark",
-        "log_end",
-        "a start lowers the high watermark to the log end: committed records are missing here",
-    ),
-    (
-        FLUSHED_ABOVE_END,
-        "recovery_point",
-        "log_end",
-        "the log that a start opens lacks records that were flushed",
-    ),
-    ("cleaner-point-above-log-end", "cleaner_point", "log_end", "the cleaner begins anew at the log start"),
-    ("epoch-start-above-log-end", "epoch_start", "log_end", "a start drops the epoch"),
+    ("log_start", "high_watermark", "a start raises the high watermark to the log start"),
+    ("high_watermark", "log_end", _LOWERED),
+    ("recovery_point", "log_end", "the log that a start opens lacks records that were flushed"),
+    ("cleaner_point", "log_end", "the cleaner begins anew at the log start"),
+    ("epoch_start", "log_end", "a start drops the epoch"),
 )
+"""The first offset of each may not be above the second; its name says so, as START_ABOVE_END."""
 
 
 def violations(offsets: Offsets) -> Iterator[Violation]:
     """Yield the invariants that do not hold, in a fixed order; what is unknown violates none."""
     values = offsets._asdict()
-    for name, lower, upper, effect in _INVARIANTS:
+    for lower, upper, effect in _INVARIANTS:
         value, limit = values[lower], values[upper]
         if value is not None and limit is not None and value > limit:
-            yield Violation(name, value, limit, effect)
+            yield Violation(f"{lower}-above-{upper}".replace("_", "-"), value, limit, effect)

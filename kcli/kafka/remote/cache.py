@@ -32,12 +32,7 @@ UNKNOWN_SEGMENT = "unknown-segment"
 INVALID_TRANSITION = "invalid-transition"
 NOT_STARTED = "not-started"
 UPDATE_TO_STARTED = "update-to-started"
-REFUSED_WITH = {
-    UNKNOWN_SEGMENT: "RemoteResourceNotFoundException",
-    NOT_STARTED: "IllegalArgumentException",
-    UPDATE_TO_STARTED: "IllegalArgumentException",
-}
-"""Why an event changes nothing, and the cache's exception. It drops an invalid transition with a log line."""
+"""Why an event changes nothing: the cache throws, but drops an invalid transition with a log line."""
 
 UserPartition: TypeAlias = tuple[str, str, int]
 """Topic id, topic, partition: TopicIdPartition."""
@@ -139,7 +134,7 @@ class RemoteCache:
     def apply(
         self, event: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate, metadata_offset: int
     ) -> str | None:
-        """Take an event; return why it changes nothing, a key of REFUSED_WITH or INVALID_TRANSITION."""
+        """Take an event; return why it changes nothing, as UNKNOWN_SEGMENT."""
         if isinstance(event, RemoteLogSegmentMetadataUpdate):
             return self.update(event, metadata_offset)
         return self.add(event, metadata_offset)

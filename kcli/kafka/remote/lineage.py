@@ -233,8 +233,6 @@ class Leader(NamedTuple):
                 yield of_none[0].first, of_none[-1].end
 
     def _is_being_deleted(self, offsets: TieredRange) -> bool:
-        return offsets.tiers == NO_TIER and any(
-            segment.state == DELETE_SEGMENT_STARTED
-            and segment.begun.start_offset <= offsets.first <= segment.begun.end_offset
-            for segment in self.remote.segments.values()
-        )
+        deleting = (one.begun for one in self.remote.segments.values() if one.state == DELETE_SEGMENT_STARTED)
+        is_deleted = any(one.start_offset <= offsets.first <= one.end_offset for one in deleting)
+        return offsets.tiers == NO_TIER and is_deleted

@@ -121,14 +121,9 @@ def expire_remote(leader: Leader, limits: tuple[int, int], now_ms: int) -> tuple
 
 def _tier_segment(segment: CachedSegment) -> TierSegment:
     metadata = segment.metadata
-    return TierSegment(
-        metadata.segment_id,
-        metadata.start_offset,
-        metadata.end_offset,
-        metadata.segment_size_in_bytes,
-        metadata.max_timestamp_ms,
-        SEGMENT_STATES[metadata.state],
-    )
+    offsets, size = (metadata.start_offset, metadata.end_offset), metadata.segment_size_in_bytes
+    newest, state = metadata.max_timestamp_ms, SEGMENT_STATES[metadata.state]
+    return TierSegment(metadata.segment_id, *offsets, size, newest, state)
 
 
 def _place(segment: CachedSegment) -> tuple[int, str]:

@@ -52,8 +52,7 @@ def request_error(current: int, leadership: Leadership) -> str | None:
 VALID, TRUNCATED, UNDEFINED = "valid", "truncated", "undefined"
 UNCHECKED, RETRY, OUT_OF_RANGE = "unchecked", "retry", "out-of-range"
 EARLIEST, LATEST, NO_RESET = "earliest", "latest", "none"
-RESETS = (EARLIEST, LATEST, NO_RESET)
-"""The values of auto.offset.reset that matter here."""
+"""Values of auto.offset.reset."""
 
 LOG_TRUNCATION = "LogTruncationException"
 OFFSET_OUT_OF_RANGE = "OffsetOutOfRangeException"

@@ -106,14 +106,9 @@ def _runs(log: ReplicaLog, width: int) -> Iterator[_Run]:
         if batch is None:
             return
         header = read_header(batch.window, batch.at)
-        yield _Run(
-            header.base_offset,
-            header.last_offset,
-            header.partition_leader_epoch,
-            1,
-            batch.size,
-            _pieces(log, batch.size, has_epoch=not is_legacy(header.magic)),
-        )
+        begins = header.base_offset, header.last_offset, header.partition_leader_epoch
+        pieces = _pieces(log, batch.size, has_epoch=not is_legacy(header.magic))
+        yield _Run(*begins, 1, batch.size, pieces)
         log.skip()
 
 
@@ -126,14 +121,9 @@ def _runs_of_chunk(data: bytearray, fields: Fields, positions: list[int], width:
     bounds = [0, *(np.flatnonzero(np.diff(base // width)) + 1).tolist(), len(base)]
     view = memoryview(data)
     for first, stop in pairwise(bounds):
-        yield _Run(
-            int(base[first]),
-            int(base[stop - 1]) + int(fields["last_offset_delta"][stop - 1]),
-            int(fields["partition_leader_epoch"][first]),
-            stop - first,
-            positions[stop] - positions[first],
-            (view[positions[first] : positions[stop]],),
-        )
+        offsets = int(base[first]), int(base[stop - 1]) + int(fields["last_offset_delta"][stop - 1])
+        epoch, begin, end = int(fields["partition_leader_epoch"][first]), positions[first], positions[stop]
+        yield _Run(*offsets, epoch, stop - first, end - begin, (view[begin:end],))
 
 
 def _pieces(log: ReplicaLog, size: int, *, has_epoch: bool) -> Iterator[Buffer]:
@@ -154,14 +144,8 @@ def compare_fingerprints(here: LogFingerprint, there: LogFingerprint) -> Iterato
         if reason == MISSING and (_is_covered(first, there.ranges) or _is_covered(second, here.ranges)):
             verdict, reason = DIFFERS, BOUNDARIES
         parts = [part for part in (first, second) if part is not None]
-        yield ReplicaRange(
-            min(part.first_offset for part in parts),
-            max(part.last_offset for part in parts),
-            verdict,
-            reason,
-            _extent(first),
-            _extent(second),
-        )
+        offsets = min(part.first_offset for part in parts), max(part.last_offset for part in parts)
+        yield ReplicaRange(*offsets, verdict, reason, _extent(first), _extent(second))
 
 
 def _verdict(

@@ -184,11 +184,8 @@ def below_start(
     """
     if fetch_rounds is not None and fetch_rounds.starts_over:
         return 0
-    kept = (
-        follower.log_end_offset
-        if fetch_rounds is None
-        else min(fetch_rounds.truncate_to, follower.log_end_offset)
-    )
+    end = follower.log_end_offset
+    kept = end if fetch_rounds is None else min(fetch_rounds.truncate_to, end)
     return max(min(leader.log_start_offset, kept) - follower.log_start_offset, 0)
 
 

@@ -213,14 +213,9 @@ def _add(ranges: list[ReplicaRange], added: ReplicaRange) -> None:
 
 def _joined(one: ReplicaRange, other: ReplicaRange) -> ReplicaRange:
     worse = max(one, other, key=lambda part: _RANK.index(part.verdict))
-    return ReplicaRange(
-        one.first_offset,
-        max(one.last_offset, other.last_offset),
-        worse.verdict,
-        worse.reason,
-        _sum(one.here, other.here),
-        _sum(one.there, other.there),
-    )
+    last, here = max(one.last_offset, other.last_offset), _sum(one.here, other.here)
+    there = _sum(one.there, other.there)
+    return ReplicaRange(one.first_offset, last, worse.verdict, worse.reason, here, there)
 
 
 def _sum(one: Extent, other: Extent) -> Extent:

@@ -308,10 +308,9 @@ def needs_start(
         return False
     log_end = log_end_of(segments, given)
     following = (*(segment.base for segment in segments[1:]), None)
-    return any(
-        (one.is_cut or one.has_messages) and given.recovers(after)
-        for one, after in zip(segments, following, strict=True)
-    ) or (log_end is None or log_end < given.log_start_offset)
+    pairs = zip(segments, following, strict=True)
+    is_cut = any((one.is_cut or one.has_messages) and given.recovers(after) for one, after in pairs)
+    return is_cut or log_end is None or log_end < given.log_start_offset
 
 
 def _has_long_index(active: Target, settings: Settings) -> bool:

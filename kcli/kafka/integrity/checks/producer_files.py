@@ -110,13 +110,8 @@ def _differences(entry: ProducerEntry, run: ProducerRun, log_start: int) -> Iter
 def producer_snapshots(names: Iterable[str]) -> tuple[int, ...]:
     """Return the offsets of the producer snapshots among the files of a partition."""
     parsed = (parse_file(name) for name in names if name.endswith(".snapshot"))
-    return tuple(
-        sorted(
-            one.base_offset
-            for one in parsed
-            if one.kind == PRODUCER_SNAPSHOT and not one.suffix and one.base_offset is not None
-        )
-    )
+    offsets = (one.base_offset for one in parsed if one.kind == PRODUCER_SNAPSHOT and not one.suffix)
+    return tuple(sorted(offset for offset in offsets if offset is not None))
 
 
 def snapshot_gaps(

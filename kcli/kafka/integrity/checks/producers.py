@@ -5,9 +5,10 @@ itself, and its state goes on from segment to segment; of what retention or clea
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formats.batch import MAX_INT, NO_PRODUCER_ID, NO_SEQUENCE, add_sequence
 from formats.record_columns import add_sequences
@@ -143,18 +144,9 @@ class ProducerJudge:
         )
         starts = np.flatnonzero(begins)
         ends = np.append(starts[1:], len(at)) - 1
-        columns = (
-            ids[starts],
-            kinds[starts],
-            epochs[starts],
-            first[starts],
-            batches.base[at[starts]],
-            batches.positions[at[starts]],
-            last[ends],
-            batches.last[at[ends]],
-            deltas[ends],
-            batches.timestamp[at[ends]],
-        )
+        columns: list[NDArray[Any]] = [column[starts] for column in (ids, kinds, epochs, first)]
+        columns += [column[at[starts]] for column in (batches.base, batches.positions)]
+        columns += [last[ends], batches.last[at[ends]], deltas[ends], batches.timestamp[at[ends]]]
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for batches_of_producer in map(ConsecutiveBatches._make, rows):
             self._add(batches_of_producer)

@@ -190,10 +190,8 @@ class SegmentJudge:
         self._is_broken = count < len(positions) or int(positions[0]) != self._good.position
         if count and int(positions[0]) == self._good.position:
             last = fields[count - 1]
-            self._good = GoodEnd(
-                int(positions[count - 1]) + LOG_OVERHEAD + int(last["batch_length"]),
-                int(last["base_offset"]) + int(last["last_offset_delta"]) + 1,
-            )
+            position = int(positions[count - 1]) + LOG_OVERHEAD + int(last["batch_length"])
+            self._good = GoodEnd(position, int(last["base_offset"]) + int(last["last_offset_delta"]) + 1)
 
     def _flush(self) -> None:
         if not self._windows:
