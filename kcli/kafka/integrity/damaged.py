@@ -84,12 +84,7 @@ def verified_batches(
 
 
 def verified_windows(
-    file: DataFile,
-    start: int,
-    end: int | None = None,
-    cut: int = 0,
-    *,
-    verify: bool = True,
+    file: DataFile, start: int, end: int | None = None, cut: int = 0, *, verify: bool = True
 ) -> Iterator[Window | DamagedRange | Stop]:
     """Yield what `verified_batches` does, the batches by the window; `verify`: whether checksums are.
 

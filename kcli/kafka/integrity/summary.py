@@ -260,10 +260,7 @@ def _different(numbers: NDArray[np.int64]) -> Ids:
 
 
 def _transactions(
-    producer: NDArray[np.int64],
-    base: NDArray[np.int64],
-    data: NDArray[np.bool_],
-    ends: NDArray[np.bool_],
+    producer: NDArray[np.int64], base: NDArray[np.int64], data: NDArray[np.bool_], ends: NDArray[np.bool_]
 ) -> Transactions | None:
     opened: dict[int, int] = {}
     ended: set[int] = set()

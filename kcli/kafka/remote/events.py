@@ -266,12 +266,7 @@ def _values(
 
 
 def records_of(
-    file: DataFile,
-    batch: Batch,
-    findings: FindingCollector,
-    coverage: EventCoverage,
-    *,
-    damaged: bool = True,
+    file: DataFile, batch: Batch, findings: FindingCollector, coverage: EventCoverage, *, damaged: bool = True
 ) -> Iterator[Record | LegacyRecord]:
     """Yield the records of a batch, those of a wrong checksum if `damaged`; what is not read is a finding."""
     position, header = batch

@@ -110,13 +110,7 @@ class SegmentJudge:
     `headers_alone`: nothing else of the log is read, so that nothing is known of end markers.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        records: int | None = None,
-        *,
-        headers_alone: bool = False,
-    ) -> None:
+    def __init__(self, target: Target, records: int | None = None, *, headers_alone: bool = False) -> None:
         self._records = records
         self._headers_alone = headers_alone
         self.target = target
