@@ -1,13 +1,13 @@
 """`checkpoint show`: the checkpoint files around each partition, joined, and held against its log."""
 
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from formats.types import TopicPartition
-from kcli.jobs.common import Yield, partition_job, where
+from kcli.jobs.common import Reporting, Yield, partition_job, where
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity import offset_invariants
@@ -56,7 +56,7 @@ def show(partition: Partition) -> Yield:
 
 def stored_offsets(
     partition: Partition, lines: Sequence[EpochEntry] | None
-) -> Generator[Finding, None, offset_invariants.Offsets]:
+) -> Reporting[offset_invariants.Offsets]:
     """Yield which checkpoints cannot be used; return a partition's offsets; `lines` of its epochs."""
     facts = partition.directory
     return offset_invariants.Offsets(
@@ -142,7 +142,7 @@ def beginning_findings(
         yield Finding("LOG-022", words, dir=partition.shown, expected=first, found=begin)
 
 
-def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
+def cleaner_point(partition: Partition) -> Reporting[int | None]:
     """Yield why the cleaner's checkpoint cannot be used; return the partition's line of it, None without."""
     log_dir = partition.target.log_dir
     if log_dir is None or partition.topic is None or partition.number is None:
@@ -156,9 +156,7 @@ def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
     return points.get(TopicPartition(partition.topic, partition.number))
 
 
-def is_compacted(
-    *replicas: Partition, known: KnownSettings = NO_KNOWN_SETTINGS
-) -> Generator[Finding, None, bool | None]:
+def is_compacted(*replicas: Partition, known: KnownSettings = NO_KNOWN_SETTINGS) -> Reporting[bool | None]:
     """Yield why a cleaner's checkpoint cannot be used; return `is_cleaned` of the replicas together."""
     answer = None
     for replica in replicas:

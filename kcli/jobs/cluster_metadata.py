@@ -1,13 +1,13 @@
 """What a command is given to know about the cluster: the KRaft metadata that --metadata names."""
 
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
-from kcli.jobs.common import topic_id_of
+from kcli.jobs.common import Reporting, topic_id_of
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import KnownSettings, topic_configs
@@ -66,7 +66,7 @@ def _read_metadata(path: str, _version: object) -> Metadata:
     return metadata_of_log(partition, collect_findings(start(partition)))
 
 
-def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[str, PartitionState] | None]:
+def state_in(path: str, partition: Partition) -> Reporting[tuple[str, PartitionState] | None]:
     """Return topic id and state of a partition in the metadata of a path; None (REPL-003: another id)."""
     yield from _metadata_at(path).undecodable_findings()
     topic_id = _topic_ids(path, _version(path)).get(partition.topic)

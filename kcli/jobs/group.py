@@ -5,7 +5,7 @@ logs that commits are about.
 """
 
 import os
-from collections.abc import Container, Generator, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -17,7 +17,7 @@ from formats.messages.decode import KEYS
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, PartitionDir
 from kcli.engine.contract import Unit
 from kcli.jobs.checkpoint import cleaner_point
-from kcli.jobs.common import Yield, YieldAndReturn, partition_job, topic_id_of, unit_job
+from kcli.jobs.common import Reporting, Yield, YieldAndReturn, partition_job, topic_id_of, unit_job
 from kcli.jobs.copies import absent_partitions, counted_copies, refuse_without
 from kcli.jobs.ls import bounded_start
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
@@ -158,9 +158,7 @@ def topics(units: list[Unit]) -> Iterator[str]:
 # The fold
 
 
-def fold(
-    partition: Partition, query: GroupQuery, watch: Watch | None = None
-) -> Generator[Finding, None, GroupFold]:
+def fold(partition: Partition, query: GroupQuery, watch: Watch | None = None) -> Reporting[GroupFold]:
     """Yield what is wrong with the log of a coordinator's partition; return what its records come to."""
     loaded = yield from start(partition, exact=not is_running(partition.target))
     log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
@@ -313,7 +311,7 @@ def _of_log(log: "LogFacts | None", fields: Fields | None, done: int = 0) -> dic
 
 def _known_log(
     logs: dict[tuple[str, int], Target], topic: str, number: int, unread: set[Target]
-) -> Generator[Finding, None, "LogFacts | None"]:
+) -> Reporting["LogFacts | None"]:
     """Return the log of a partition, None where it is not here; yield once why it cannot be read."""
     target = logs.get((topic, number))
     if target is None:

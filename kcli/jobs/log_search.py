@@ -7,7 +7,7 @@ may lie inside it.
 """
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ from formats.errors import FormatError, LimitError
 from formats.magic import is_legacy
 from formats.message_set import LegacyMessage, message_set, messages
 from formats.record import Record, batch_records
+from kcli.jobs.common import Reporting
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import (
@@ -130,9 +131,7 @@ def failing_lookup() -> Iterator[None]:
         raise FileError(error.path, LOOKUP_FAILED, message, error.position) from error
 
 
-def at_or_after(
-    partition: Partition, loaded: LoadedLog, asked: int, limit: int
-) -> Generator[Finding, None, Answer]:
+def at_or_after(partition: Partition, loaded: LoadedLog, asked: int, limit: int) -> Reporting[Answer]:
     """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
     if loaded.is_tiered:
         message = (

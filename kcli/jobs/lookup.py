@@ -1,13 +1,11 @@
 """What `kcli lookup` runs: where an offset or a timestamp lies, as a starting broker would find it."""
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
 from kcli.engine.contract import Unit
 from kcli.jobs import log_search
-from kcli.jobs.common import Yield, partition_job, unit_job, where
-from kcli.kafka.findings.findings import Finding
+from kcli.jobs.common import Reporting, Yield, partition_job, unit_job, where
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.lineage import serving
 from kcli.kafka.storage.loaded_log import LoadedLog
@@ -77,7 +75,7 @@ def timestamp(partition: Partition, *, timestamp: int | None, max_batch_bytes: i
 
 def _led(
     partition: Partition, unit: Unit | None
-) -> Generator[Finding, None, "tuple[LoadedLog, Leader | None, FileError | None]"]:
+) -> Reporting["tuple[LoadedLog, Leader | None, FileError | None]"]:
     """Yield what a start finds; return the log, and the Leader by the events of a unit, or why not."""
     if unit is None:
         return (yield from start(partition)), None, None

@@ -3,12 +3,21 @@
 import os
 import stat
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, FileName
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import YieldAndReturn, answer_once, failure_of, moved, topic_id_of, undisturbed, where
+from kcli.jobs.common import (
+    Reporting,
+    YieldAndReturn,
+    answer_once,
+    failure_of,
+    moved,
+    topic_id_of,
+    undisturbed,
+    where,
+)
 from kcli.jobs.startup.replica_start import StartRequest, log_start, said_of_log, start_others
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
@@ -118,7 +127,7 @@ def files_of(partition: Partition, problems: list[FileError]) -> Iterator[tuple[
             yield file, status
 
 
-def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[Finding, None, LoadedLog]:
+def bounded_start(partition: Partition, *, recover: bool = False) -> Reporting[LoadedLog]:
     """Yield what a start reports, also of the epochs; of RECOVERED_BYTES at most unless to `recover`."""
     findings: list[Finding] = []
     try:

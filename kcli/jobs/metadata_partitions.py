@@ -6,9 +6,10 @@ combine. The segments that are alive are in memory, not the events.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
@@ -122,13 +123,10 @@ def partition_units(units: Iterable[Unit]) -> list[Unit]:
     ]
 
 
-def _by_directory(files: Iterable[Target]) -> tuple[Target, ...]:
-    directories: dict[str, list[Target]] = {}
-    for file in files:
-        directories.setdefault(file_place(file)[0], []).append(file)
-    return tuple(
-        file for each in directories.values() for file in sorted(each, key=lambda one: file_place(one)[1])
-    )
+def _by_directory(files: Sequence[Target]) -> tuple[Target, ...]:
+    order: dict[str, int] = {}
+    places = [(order.setdefault(directory, len(order)), name) for directory, name in map(file_place, files)]
+    return tuple(file for _, file in sorted(zip(places, files, strict=True), key=itemgetter(0)))
 
 
 # The events
@@ -149,11 +147,6 @@ class MetadataPartition:
     error: FileError | None = None
     cluster_id: str | None = None
     is_stopped: bool = False
-
-    @property
-    def lacks(self) -> str | None:
-        """Why not all its events are here; None where they are."""
-        return self.coverage.lacks
 
     def place(self, key: UserPartition) -> RemotePartition:
         """Return the columns about a user partition."""
@@ -279,7 +272,7 @@ def _read_events(
         number, shown_dir = metadata_partition(targets[0]), targets[0].shown
         partition = MetadataPartition(shown_dir, number, store, cluster_id=cluster_id)
         fold(log, partition)
-        if partition.lacks is not None:
+        if partition.coverage.lacks is not None:
             partition.error = next((error for _, error in log.errors), None)
         if number is not None:
             for key in store.caches:

@@ -1,8 +1,6 @@
 """`producers`: what a broker remembers of each producer once it has loaded a partition."""
 
-from collections.abc import Generator
-
-from kcli.jobs.common import Yield, partition_job, where
+from kcli.jobs.common import Reporting, Yield, partition_job, where
 from kcli.jobs.startup.replica_start import forgets_producers
 from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
@@ -33,7 +31,7 @@ def producers(partition: Partition, *, now_ms: int, known: KnownSettings = NO_KN
         )
 
 
-def load_producers(partition: Partition, settings: Settings) -> Generator[Finding, None, LoadedLog]:
+def load_producers(partition: Partition, settings: Settings) -> Reporting[LoadedLog]:
     """Yield what a start reports, and which producers it forgets; return the log, followed to its end."""
     loaded = yield from start(partition, settings=settings, exact=not is_running(partition.target))
     follow_producers(loaded)

@@ -1,10 +1,11 @@
 """Units of two replicas of a partition: each with the first that was named, or each with its leader."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 
 from kcli.engine.contract import Unit
+from kcli.jobs.common import Reporting
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (
@@ -58,7 +59,7 @@ def with_leaders(
     return paired
 
 
-def load_replica(partition: Partition, *, running: bool) -> Generator[Finding, None, LoadedLog]:
+def load_replica(partition: Partition, *, running: bool) -> Reporting[LoadedLog]:
     """Yield what a start finds; return the log that it loads, or that a `running` broker holds."""
     # A broker that runs has recovered its log: the log ends where the file does.
     loaded = yield from start(partition, exact=not running)

@@ -5,7 +5,7 @@ stamped a batch with the time at which its tombstones go.
 """
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,7 @@ from formats.magic import read_header
 from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from kcli.engine.contract import Unit
 from kcli.jobs.checkpoint import CLEANER, cleaner_point
-from kcli.jobs.common import Yield, answer, unit_job, where
+from kcli.jobs.common import Reporting, Yield, answer, unit_job, where
 from kcli.jobs.log_search import failing_lookup
 from kcli.jobs.log_times import Ends, ends_of, first_horizon, future, rolls_at
 from kcli.kafka.findings.collector import collect_findings
@@ -30,6 +30,7 @@ from kcli.kafka.kraft.log_config import (
 )
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, follow_producers, start, unflushed_bytes
+from kcli.kafka.kraft.start_findings import fates_around
 from kcli.kafka.storage.cleaner import (
     BY_LAG,
     BY_TRANSACTION,
@@ -143,9 +144,7 @@ def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[F
     return [finding for finding in answer(unit, look).findings if finding.code in LATE]
 
 
-def configured(
-    partition: Partition, query: RetentionQuery
-) -> Generator[Finding, None, tuple[LogConfig, int | None]]:
+def configured(partition: Partition, query: RetentionQuery) -> Reporting[tuple[LogConfig, int | None]]:
     """Yield what is unknown; return settings and cleaner's line, which says `compact` of unknown topics."""
     image = cluster_image(partition.target)
     broker_id, topic = partition.directory.broker_id, partition.topic or ""
@@ -166,22 +165,11 @@ def configured(
 def _fate(partition: Partition) -> Iterator[Finding]:
     """Yield what a start makes of a directory whose topic the metadata does not know."""
     if partition.target.log_dir is not None and partition.state == NORMAL:
-        from kcli.kafka.kraft.start_findings import fates_around
-
         fates = fates_around(partition.target)
         yield from fates.findings(partition.target, has_topic_id=True, has_records=True)
 
 
-def _is_taken_for_stray(partition: Partition) -> bool:
-    from kcli.kafka.kraft.start_findings import fates_around
-
-    target = partition.target
-    return not is_running(target) and fates_around(target).of(target).outcome == STRAY
-
-
-def hold(
-    partition: Partition, config: LogConfig, now_ms: int, *, exact: bool = True
-) -> Generator[Finding, None, "HeldLog"]:
+def hold(partition: Partition, config: LogConfig, now_ms: int, *, exact: bool = True) -> Reporting["HeldLog"]:
     """Yield what a start reports; return the log as the broker then holds it; `exact` as in `start`."""
     is_live = is_running(partition.target)
     exact = exact and not is_live and unflushed_bytes(partition) <= RECOVERED_BYTES
@@ -201,11 +189,12 @@ def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms:
     topics = () if image is None else image.topics.values()
     states = (each.partitions.get(partition.number or 0) for each in topics if each.name == topic)
     state = next(states, None)
-    is_stray = partition.state == STRAY or (image is not None and _is_taken_for_stray(partition))
+    target, is_written = partition.target, is_running(partition.target)
+    is_judged = image is not None and not is_written  # by a start
+    is_stray = partition.state == STRAY or (is_judged and fates_around(target).of(target).outcome == STRAY)
     is_alone = state is not None and len(state.replicas) == 1
     high_watermark = loaded.log_end_offset if is_alone else loaded.known_high_watermark
     *inactive, active = loaded.segments
-    is_written = is_running(partition.target)
     if is_written or active.base_offset in loaded.recovered:
         loaded = loaded._replace(segments=(*inactive, without_zero_tails(active)))
     segments = local_segments(loaded, is_written=is_written)

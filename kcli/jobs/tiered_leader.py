@@ -5,7 +5,7 @@ Where the metadata partition that has them is not among these, nothing can be sa
 """
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
@@ -13,7 +13,7 @@ from functools import wraps
 from formats.errors import FormatError
 from formats.names import NORMAL, REMOTE_LOG_METADATA, PartitionDir
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer
+from kcli.jobs.common import Reporting, Yield, answer
 from kcli.jobs.metadata_partitions import RemoteEvents, cluster_of, metadata_partition, read_events
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
@@ -105,7 +105,7 @@ def leader_job(work: Callable[..., Yield]) -> Callable[..., Outcome]:
 
 def load_leader(
     partition: Partition, cache: RemoteCache, metadata: tuple[Target, ...] = ()
-) -> Generator[Finding, None, Leader]:
+) -> Reporting[Leader]:
     """Yield what the start finds; return the Leader of remote segments that are known.
 
     `metadata`: the directories of the events. Where offsets seem to be in no tier, they are read once
@@ -322,7 +322,8 @@ def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = Tr
     copies = [
         each
         for each in events.partitions
-        if number in {each.number, None} and _may_be_same(cluster, each.cluster_id)
+        if number in {each.number, None}
+        and (cluster == each.cluster_id or None in {cluster, each.cluster_id})
     ]
     error = next((each.error for each in copies if each.error is not None), None)
     if error is not None and all(each.error is not None for each in copies):
@@ -350,17 +351,11 @@ def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[
             continue
         user = (partition.topic_id() or _id_by_name(partition) or "", name.topic, name.partition)
         number = metadata_partition_of(user, (), size)
-        if number is not None and not any(
-            each == number and _may_be_same(cluster, other) for each, other in known
-        ):
+        here = {other for each, other in known if each == number}
+        if number is not None and not (here & {cluster, None} or (here and cluster is None)):
             place = f"{REMOTE_LOG_METADATA}-{number}"
             message = f"the events of {name.topic}-{name.partition} are in {place}, which {NAME_IT}"
             yield FileError(target.shown, NOT_HERE, message)
-
-
-def _may_be_same(cluster_id: str | None, other: str | None) -> bool:
-    """Whether two cluster ids may be of one cluster: None is not known."""
-    return cluster_id == other or None in {cluster_id, other}
 
 
 def _id_by_name(partition: Partition) -> str | None:

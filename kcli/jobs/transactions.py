@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from formats.magic import record_count
 from formats.names import TRANSACTION_STATE, PartitionDir
 from formats.types import TopicPartition
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Unit
 from kcli.jobs.common import Yield, YieldAndReturn, notes_as_findings, partition_job, where
 from kcli.jobs.copies import absent_partitions, counted_copies, partition_counts, refuse_without
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
@@ -65,18 +66,14 @@ def coordinator_copies(file_set: FileSet) -> FileSet:
 
 def with_coordinators(file_set: FileSet, selection: Selection) -> FileSet:
     """Return the copies that count: of the partitions that are selected, and of __transaction_state."""
-    result = counted_copies(file_set, lambda name: _is_coordinator(name.topic) or selection.wants(name))
-    if any(target.name and not _is_coordinator(target.name.topic) for target in result.targets):
+    result = counted_copies(file_set, lambda name: name.topic == TRANSACTION_STATE or selection.wants(name))
+    if any(target.name and target.name.topic != TRANSACTION_STATE for target in result.targets):
         return result
     if result.failures:
         return replace(result, targets=[])
     place = next(iter(file_set.named_log_dirs), file_set.targets[0].shown if file_set.targets else "")
     error = FileError(place, "nothing-to-read", "no data partition here matches what was asked for")
     return replace(result, targets=[], failures=[error])
-
-
-def _is_coordinator(topic: str | None) -> bool:
-    return topic == TRANSACTION_STATE
 
 
 def load_states(partition: Partition, states: TransactionStates) -> Yield:
@@ -101,10 +98,8 @@ def _ends_without_record(loaded: LoadedLog) -> bool:
     if last is None:
         return False
     with last.log() as log:
-        batch = None
-        for batch in log_segment.file_batches(log, 0, last.log_size):  # noqa: B007 - the last is asked for
-            pass
-        return batch is not None and record_count(log_segment.header(log, batch)) == 0
+        batches = deque(log_segment.file_batches(log, 0, last.log_size), maxlen=1)
+        return any(record_count(log_segment.header(log, batch)) == 0 for batch in batches)
 
 
 @partition_job
@@ -159,7 +154,7 @@ def opened(
     `age_at_ms`: the time to which ages are counted; None: now while a broker runs, else that of the newest
     record of a producer, because nothing says what happened after the copy.
     """
-    if _is_coordinator(partition.topic):
+    if partition.topic == TRANSACTION_STATE:
         states = TransactionStates(partition.shown)
         yield from load_states(partition, states)
         place = partition.directory.cluster_id, partition.number or 0
@@ -301,7 +296,9 @@ class OpenTransactions:
     def __init__(self, file_set: FileSet, now_ms: int, longest_ms: int = NEVER) -> None:
         self._targets = {target.shown: target for target in file_set.targets}
         only = sole_cluster(file_set.log_dirs)
-        self._coordinating = [one for one in file_set.targets if one.name and _is_coordinator(one.name.topic)]
+        self._coordinating = [
+            one for one in file_set.targets if one.name and one.name.topic == TRANSACTION_STATE
+        ]
         self._coordinators = partial(
             Coordinators,
             partitions=partition_counts(TRANSACTION_STATE, file_set),
@@ -330,20 +327,17 @@ class OpenTransactions:
         counts = any(copy.path == target.path for copy in copies)
         return [row for row in self._read(target) if row.hanging] if counts else []
 
+    def _opened(self, target: Target) -> JoinedFacts:
+        facts = opened(Unit(number=0, targets=(target,)), now_ms=self._now_ms).partial
+        return facts if isinstance(facts, JoinedFacts) else JoinedFacts()
+
     @cached_property
     def _settled(self) -> Coordinators:
-        return self._coordinators(self._states())
-
-    def _states(self) -> Iterator[CoordinatorStates]:
-        for number, target in enumerate(self._coordinating):
-            yield from _partial(
-                opened(Unit(number=number, targets=(target,)), now_ms=self._now_ms)
-            ).coordinators
+        facts = map(self._opened, self._coordinating)
+        return self._coordinators(state for one in facts for state in one.coordinators)
 
     def _read(self, target: Target) -> Iterator[OpenTransactionRow]:
-        coordinators = self._settled
-        rows = _partial(opened(Unit(number=0, targets=(target,)), now_ms=self._now_ms)).rows
-        yield from starmap(coordinators.joined, rows)
+        return starmap(self._settled.joined, self._opened(target).rows)
 
     def _again(self, row: OpenTransactionRow) -> list[OpenTransactionRow]:
         """Return the row of a transaction that is still open after its coordinator was read once more."""
@@ -354,11 +348,6 @@ class OpenTransactions:
 
 def hanging_transactions(file_set: FileSet) -> Callable[[Target], list[OpenTransactionRow]]:
     """Return what says which open transactions of a partition among those found hang."""
-    coordinators = counted_copies(file_set, lambda name: _is_coordinator(name.topic))
+    coordinators = counted_copies(file_set, lambda name: name.topic == TRANSACTION_STATE)
     known = OpenTransactions(coordinators, time.time_ns() // 1_000_000)
     return lambda target: known.hanging(target, file_set)
-
-
-def _partial(outcome: Outcome | None) -> JoinedFacts:
-    known = None if outcome is None else outcome.partial
-    return known if isinstance(known, JoinedFacts) else JoinedFacts()

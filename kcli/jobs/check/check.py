@@ -5,7 +5,7 @@ It is the pass of `scan` with more in it: `CheckLog` maps a log, a partition dir
 """
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -198,7 +198,7 @@ class StartEffect(NamedTuple):
 
 def inspect_files(
     partition: Partition, known: KnownSettings
-) -> Generator[Finding, None, PartitionFiles | StartFailure]:
+) -> common.Reporting[PartitionFiles | StartFailure]:
     """Yield what a start finds; return what the files of the directory say, or why the log does not load."""
     settings = start_settings(partition, known)
     inspected = yield from attempt(partition, inspect(partition, settings))

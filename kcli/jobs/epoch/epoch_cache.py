@@ -1,7 +1,7 @@
 """What `kcli epoch` runs on a replica: its leader epochs, and what brokers and consumers make of them."""
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
 from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, other_identity, unit_job, where
+from kcli.jobs.common import Reporting, Yield, answer, other_identity, unit_job, where
 from kcli.jobs.log_search import resolve
 from kcli.jobs.replica_pairs import dropped_by_start, load_replica, report_alone
 from kcli.kafka.findings.findings import Finding
@@ -46,21 +46,15 @@ FROM_CHECKPOINT = "checkpoint"
 FROM_BATCHES = "batches"
 
 
-class Cache(NamedTuple):
-    """Which epoch cache is asked for: its `source` (checkpoint or batches), of which broker."""
-
-    source: str
-    running: bool
-
-
 class LogBounds(NamedTuple):
-    """The log of an epoch cache: its bounds, the cache before it is cut at them, and what a start loaded.
+    """The log of an epoch cache (of a checkpoint or batches): its bounds, and what a start loaded.
 
     `loaded` is None where the log end offset was given, and the log is not read. `log_start_offset` is the
     checkpointed one there.
     """
 
-    cache: Cache
+    epoch_source: str
+    running: bool
     log_start_offset: int
     log_end_offset: int
     source: str
@@ -94,10 +88,10 @@ def job(work: Callable[..., Yield]) -> Callable[..., Outcome]:
         log_end_offset: int | None = None,
         **options: object,
     ) -> Outcome:
-        cache, is_file = Cache(source, running), unit.target.kind != PARTITION
+        is_file = unit.target.kind != PARTITION
 
         def rows(partition: Partition) -> Yield:
-            log = yield from _log(partition, cache, log_end_offset, is_file=is_file)
+            log = yield from _log(partition, source, log_end_offset, running=running, is_file=is_file)
             entries = yield from entries_of(partition, log)
             yield from work(partition, entries, log, **options)
 
@@ -111,7 +105,7 @@ def show(partition: Partition, entries: EpochCache, log: LogBounds) -> Yield:
     """Yield one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
     place, epoch_ends = where(partition), leader_epochs.ends(entries, log.log_end_offset)
     for entry, end in zip(entries, epoch_ends, strict=True):
-        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=log.cache.source)
+        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=log.epoch_source)
 
 
 def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
@@ -122,13 +116,13 @@ def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
 
 
 def _log(
-    partition: Partition, cache: Cache, log_end_offset: int | None, *, is_file: bool
-) -> Generator[Finding, None, LogBounds]:
-    if log_end_offset is not None and cache.source == FROM_CHECKPOINT:
+    partition: Partition, epoch_source: str, log_end_offset: int | None, *, running: bool, is_file: bool
+) -> Reporting[LogBounds]:
+    if log_end_offset is not None and epoch_source == FROM_CHECKPOINT:
         given = checkpoints(partition).log_start_offset
-        return LogBounds(cache, given, log_end_offset, GIVEN, given, None)
+        return LogBounds(epoch_source, running, given, log_end_offset, GIVEN, given, None)
     # A broker that runs has recovered its log: the log ends where the file does.
-    loaded = yield from start(partition, exact=not cache.running)
+    loaded = yield from start(partition, exact=not running)
     if is_file and not loaded.has_log and log_end_offset is None:
         path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
         advice = (
@@ -139,7 +133,15 @@ def _log(
     end, source = (
         (loaded.log_end_offset, loaded.source) if log_end_offset is None else (log_end_offset, GIVEN)
     )
-    return LogBounds(cache, loaded.log_start_offset, end, source, loaded.checkpoints.log_start_offset, loaded)
+    return LogBounds(
+        epoch_source,
+        running,
+        loaded.log_start_offset,
+        end,
+        source,
+        loaded.checkpoints.log_start_offset,
+        loaded,
+    )
 
 
 @job
@@ -192,27 +194,26 @@ def _outside(name: str, offset: int, partition: Partition, log: LogBounds) -> It
         )
 
 
-def entries_of(partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
+def entries_of(partition: Partition, log: LogBounds) -> Reporting[EpochCache]:
     """Yield what there is to report about the epochs; return the cache of the broker."""
-    cache = log.cache
-    if cache.source == FROM_BATCHES and log.loaded is not None:
+    if log.epoch_source == FROM_BATCHES and log.loaded is not None:
         before = yield from epochs_of_batches(partition, log.loaded)
     else:
-        before = yield from load_findings.checkpointed_epochs(partition, log.loaded, running=cache.running)
+        before = yield from load_findings.checkpointed_epochs(partition, log.loaded, running=log.running)
     if log.loaded is not None and (log.loaded.emptied or log.loaded.high_watermark is not None):
         return ()
-    cut = leader_epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
+    cut = leader_epochs.load(before, log.log_end_offset, log.checkpointed_start, running=log.running)
     yield from load_findings.dropped_epochs(partition, cut.past_end, log.log_end_offset)
     if cut.below_start:
         path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
         epochs = load_findings.list_epochs(cut.below_start)
         message = f"below the log start offset {log.checkpointed_start}: {epochs}"
-        is_file = cache.source == FROM_CHECKPOINT
+        is_file = log.epoch_source == FROM_CHECKPOINT
         yield Finding("EPOCH-003", message, dir=partition.shown, path=path if is_file else None)
     return cut.entries
 
 
-def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Finding, None, EpochCache]:
+def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Reporting[EpochCache]:
     """Yield where a segment but the last breaks off; return the cache that the batches tell."""
     stops: list[Finding] = []
     last = (partition.path, 0)
@@ -238,9 +239,7 @@ def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Find
     return entries
 
 
-def leadership_of(
-    partition: Partition, fence: Fence, entries: EpochCache
-) -> Generator[Finding, None, Leadership | None]:
+def leadership_of(partition: Partition, fence: Fence, entries: EpochCache) -> Reporting[Leadership | None]:
     """Return what the broker knows of the leader; None without a fence, FileError where none is known."""
     if fence == NO_FENCE:
         return None

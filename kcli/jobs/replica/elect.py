@@ -1,13 +1,13 @@
 """`replica elect`: each replica of a partition as its leader, what that loses, and who Kafka would elect."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Unit
 from kcli.jobs.cluster_metadata import metadata_image, state_in
-from kcli.jobs.common import Yield, other_identity, unit_job, where
+from kcli.jobs.common import Reporting, Yield, other_identity, unit_job, where
 from kcli.jobs.replica_pairs import load_replica, report_alone, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
@@ -141,9 +141,7 @@ def _verdict(broker: int | None, chosen: Chosen | str) -> tuple[bool | None, boo
     return False, is_clean, NOT_FIRST if is_clean else OUT_OF_SYNC
 
 
-def _chosen(
-    partition: Partition, live: list[int], electorate: Electorate
-) -> Generator[Finding, None, Chosen | str]:
+def _chosen(partition: Partition, live: list[int], electorate: Electorate) -> Reporting[Chosen | str]:
     """Return whom Kafka elects if just the replicas here are live, or why that is not known."""
     if electorate.metadata is not None:
         partition_state = yield from state_in(electorate.metadata, partition)

@@ -1,7 +1,7 @@
 """`replica diff` and `replica fingerprint`: replicas in pairs, the first with each of the others."""
 
 import json
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
@@ -12,6 +12,7 @@ from formats.names import PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import COMPACTED_TOPICS, is_compacted
 from kcli.jobs.common import (
+    Reporting,
     Yield,
     answer,
     directory_findings,
@@ -141,7 +142,7 @@ def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
     return Fingerprinted(first.where, LogFingerprint(*first[1:4], ranges))
 
 
-def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[replica_diff.ReplicaRange]]]:
+def compare(unit: Unit) -> Reporting[tuple[list[Where], list[replica_diff.ReplicaRange]]]:
     """Yield what a start says of a replica that is there; return the places of both, and their ranges."""
     by_target = {
         target: manifest(target.path)[PartitionDir(target.name.topic, target.name.partition)]
@@ -171,15 +172,11 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[repl
                 yield from stop_finding(partition, path, stop)
     ranges = replica_diff.neighbours_joined(compare_fingerprints(sides[0].log, sides[1].log))
     if replica_diff.lacks_batches(ranges):
-        ranges = replica_diff.settled(ranges, is_compacted=(yield from _is_compacted(unit, of_logs)))
+        name = unit.target.name
+        is_internal = name is not None and name.topic in COMPACTED_TOPICS
+        is_cleaned = is_internal or (yield from is_compacted(*of_logs))
+        ranges = replica_diff.settled(ranges, is_compacted=is_cleaned)
     return [side.where for side in sides], ranges
-
-
-def _is_compacted(unit: Unit, logs: Sequence[Partition]) -> Generator[Finding, None, bool | None]:
-    name = unit.targets[0].name
-    if name is not None and name.topic in COMPACTED_TOPICS:
-        return True
-    return (yield from is_compacted(*logs))
 
 
 def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:

@@ -162,7 +162,7 @@ class EventChecks:
         self, partition: MetadataPartition, segments: tuple[Target, ...] = ()
     ) -> Iterator[Item | Finding | Failure]:
         """Yield the rows, then the findings; `segments` are those of the metadata partition."""
-        self._lacks = partition.lacks
+        self._lacks = partition.coverage.lacks
         if segments and self._numbers:
             self._report_misplaced(partition, segments[0])
         for key, count in partition.store.remnants.items():
@@ -175,7 +175,9 @@ class EventChecks:
             if self._stored is not None and (left is None or segment_id not in left.segments):
                 what = describe_objects(self._stored.objects[segment_id])
                 self._of(partition, key).add("RLMM-020", f"segment {segment_id} is deleted, and has {what}")
-        is_whole = bool(self._leaders) and not (partition.lacks and segments and not is_running(segments[0]))
+        is_whole = bool(self._leaders) and not (
+            partition.coverage.lacks and segments and not is_running(segments[0])
+        )
         directories = dict.fromkeys(os.path.dirname(segment.path) for segment in segments if is_whole)
         metadata = tuple(metadata_targets(directories).targets)
         for key, cache in partition.store:
@@ -267,7 +269,7 @@ class EventChecks:
                 age = duration(now - metadata.event_timestamp_ms)
                 since = f"{state_name(metadata)} by broker {metadata.broker_id}, nothing for {age} after it"
                 checked.add("RLMM-009", f"{_named(segment)}: {since}{self._objects_of(segment)}")
-        self._against_storage(checked, cache, partition.lacks)
+        self._against_storage(checked, cache, partition.coverage.lacks)
         _check_histories(checked, cache)
         marked = partition.store.deletions.get(key)
         if cache.segments and marked is not None:
@@ -275,7 +277,7 @@ class EventChecks:
         worst = next((each for each in ("error", "warning", "info") if checked.counted[each]), "info")
         if partition.is_stopped:
             worst = "error"
-        elif worst == "info" and partition.lacks not in {CUT_BY_AT, None}:
+        elif worst == "info" and partition.coverage.lacks not in {CUT_BY_AT, None}:
             worst = "warning"
         stored = None if self._stored is None else self._stored.objects
         return RemoteCheckRow(

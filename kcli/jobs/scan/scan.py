@@ -247,7 +247,8 @@ def _findings(target: Target, log: LogScan, before: int | None) -> Iterator[Find
 
 def _with_segment(total: Total, log: LogScan) -> Total:
     """Return a total with one more segment; what is neither a valid batch nor the tail is damaged."""
-    tail, size = _tail(log), log.size
+    is_damaged = bool(log.gaps) and log.gaps[-1].next_offset is None
+    size, tail = log.size, 0 if is_damaged else log.size - log.stop.position
     return Total(
         merge(total.summary, log.summary),
         total.segments + 1,
@@ -297,12 +298,6 @@ def _summary(total: Total) -> ScanSummary:
         damaged_bytes=total.damaged_bytes,
         tail_bytes=total.tail,
     )
-
-
-def _tail(log: LogScan) -> int:
-    """Return the bytes after the last batch, unless they are a damaged range."""
-    is_damaged = bool(log.gaps) and log.gaps[-1].next_offset is None
-    return 0 if is_damaged else log.size - log.stop.position
 
 
 def _codec(number: int, codec: Codec) -> CodecUse:

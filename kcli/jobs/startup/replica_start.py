@@ -5,7 +5,7 @@ that stopped between the two renames the -future directory when it starts, and d
 current (`LogManager.recoverAbandonedFutureLogs`).
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from formats.message_set import message_set, set_records
 from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import missing_records
-from kcli.jobs.common import Yield, YieldAndReturn, answer, partition_job, where
+from kcli.jobs.common import Reporting, Yield, YieldAndReturn, answer, partition_job, where
 from kcli.kafka.findings.findings import NO_SNAPSHOT, SEVERITIES, Finding
 from kcli.kafka.kraft.fates import (
     DELETE_DIRECTORY,
@@ -196,7 +196,7 @@ def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
 
 def _started_log(
     partition: Partition, given: Checkpoints, request: StartRequest
-) -> Generator[Finding, None, LoadedLog | StartFailure]:
+) -> Reporting[LoadedLog | StartFailure]:
     """Yield what a start reports; return the log that it opens, or why it does not load."""
     name = partition.target.name
     settings = request.settings(partition)._replace(as_deleted=name is not None and name.kind == DELETE)

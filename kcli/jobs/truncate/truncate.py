@@ -5,7 +5,7 @@ Nothing is written: the start of the broker, the truncation and the restart afte
 
 import os
 import shlex
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from formats.batch import MAX_INT
 from formats.names import CLUSTER_METADATA, DELETE, STRAY
 from kcli.engine.contract import Unit
-from kcli.jobs.common import Yield, other_identity, unit_job, where
+from kcli.jobs.common import Reporting, Yield, other_identity, unit_job, where
 from kcli.jobs.replica_pairs import as_running, dropped_by_start, load_replica, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
@@ -110,7 +110,7 @@ class FollowedLeader(NamedTuple):
     remote: "RemoteCache | None" = None
 
 
-def leader_of(following: Following, unit: Unit, *, running: bool) -> Generator[Finding, None, FollowedLeader]:
+def leader_of(following: Following, unit: Unit, *, running: bool) -> Reporting[FollowedLeader]:
     """Return what counts of the leader; the findings of its start are yielded."""
     if following.leader is not None:
         return FollowedLeader(following, following.leader)
