@@ -94,7 +94,6 @@ ELSEWHERE = {
     "kcli/jobs/salvage/salvage.py": "tests/oracle/test_salvage_oracle.py",
     "kcli/jobs/salvage/selected_batches.py": "tests/commands/test_salvage.py",
     "kcli/jobs/scan/log_targets.py": "tests/kcli/jobs/scan/test_scan.py",
-    "kcli/jobs/log_search.py": "tests/kcli/jobs/test_lookup.py",
     "kcli/kafka/coordinator/storage_use.py": "tests/commands/test_group.py",
     "kcli/kafka/coordinator/*": "tests/kcli/kafka/coordinator/test_group_fold.py",
     "kcli/kafka/kraft/metadata_kinds.py": "tests/oracle/test_metadata_image_oracle.py",

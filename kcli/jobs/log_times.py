@@ -18,7 +18,7 @@ from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.magic import LARGEST_HEADER, is_legacy, read_header, record_count
 from formats.record import Record
-from kcli.jobs.log_search import read_records
+from kcli.jobs.lookup import read_records
 from kcli.kafka.kraft.log_config import LogConfig
 from kcli.kafka.storage.cleaner_pass import NOT_WHOLE
 from kcli.kafka.storage.loaded_log import LoadedLog

@@ -18,7 +18,8 @@ from formats.index import OFFSET_INDEX_ENTRY
 from formats.names import REMOTE_LOG_INDEX_CACHE
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.jobs.common import Yield, where
-from kcli.jobs.log_search import (
+from kcli.jobs.log_times import ends_of
+from kcli.jobs.lookup import (
     FOUND,
     IN_REMOTE_STORAGE,
     NO_BATCH,
@@ -30,8 +31,7 @@ from kcli.jobs.log_search import (
     resolve,
     search,
 )
-from kcli.jobs.log_search import batch_of as batch_in
-from kcli.jobs.log_times import ends_of
+from kcli.jobs.lookup import batch_of as batch_in
 from kcli.jobs.retention import RetentionQuery, configured, held_log
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
 from kcli.jobs.tiered_leader import leader_job
