@@ -104,7 +104,7 @@ def _pre(block: PageBlock) -> Iterator[str]:
 def _table(block: PageBlock) -> Iterator[str]:
     classes = [
         ' class="right"'
-        if one.declared.kind.is_right
+        if one.declared.is_right
         else ' class="folds"'
         if one.declared.least is not None
         else ""

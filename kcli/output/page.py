@@ -13,7 +13,7 @@ from kcli.output.files import bytes_of
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
 from kcli.output.table import without_rows
-from kcli.output.table.columns import NUMBER, STYLES, ShownColumn
+from kcli.output.table.columns import STYLES, ShownColumn
 from kcli.output.table.fitted_table import Line, Measured, printable
 from kcli.output.text import by_code, failure_line, first_of
 from kcli.output.text_table import cells_of, draw_rows
@@ -123,7 +123,7 @@ def _parts(
     """Yield what is printed of rows: their view, or the columns that are asked for as they are."""
     if view.columns is not None or not view.headers:
         columns = [
-            ShownColumn(column.name * view.headers, "", NUMBER)
+            ShownColumn(column.name * view.headers, "", "number")
             if column.kind == "int"
             else ShownColumn(column.name * view.headers, "", least=0)
             for column in view.columns_of(view.types[0])

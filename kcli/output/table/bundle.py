@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from kcli.output.screen import Screen
-from kcli.output.table.columns import COUNT, SIZE, ShownColumn
+from kcli.output.table.columns import ShownColumn
 from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.table_view import TableView
 from kcli.output.units import counted, joined, size
@@ -14,7 +14,7 @@ from kcli.rows.bundles import BundleRow
 MOST_LEFT_OUT = 25
 LEFT_OUT = (
     ShownColumn("LEFT OUT", "path", may_overflow=True),
-    ShownColumn("SIZE", "size", SIZE),
+    ShownColumn("SIZE", "size", "size"),
     ShownColumn("WHY", "reason"),
 )
 
@@ -47,10 +47,10 @@ def _draw_rest(rows: Sequence[BundleRow], screen: Screen) -> Iterator[Renderable
 BUNDLE_VIEW = TableView(
     columns=(
         ShownColumn("LOG DIRS", lambda row: ", ".join(row.log_dirs)),
-        ShownColumn("PARTITIONS", "partitions", COUNT),
-        ShownColumn("FILES", "files", COUNT),
-        ShownColumn("BATCHES", "batches", COUNT),
-        ShownColumn("UNPACKED", "unpacked_size", SIZE),
+        ShownColumn("PARTITIONS", "partitions", "count"),
+        ShownColumn("FILES", "files", "count"),
+        ShownColumn("BATCHES", "batches", "count"),
+        ShownColumn("UNPACKED", "unpacked_size", "size"),
     ),
     verdict=lambda rows: _verdict(rows) if rows else "",
     below=_draw_rest,

@@ -10,18 +10,7 @@ from rich.console import RenderableType
 from formats.names import CLUSTER_METADATA
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.screen import Screen
-from kcli.output.table.columns import (
-    CHANGE,
-    CHANGED_TEXT,
-    COUNT,
-    NUMBER,
-    RANGE,
-    SIZE,
-    STYLES,
-    ShownColumn,
-    by_dir,
-    codes,
-)
+from kcli.output.table.columns import STYLES, ShownColumn, by_dir, codes
 from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import common_dir, name_of
 from kcli.output.table.table_view import TableInput, TableView
@@ -203,7 +192,7 @@ def _epoch_verdict(rows: Sequence[EpochCheckRow]) -> str:
 
 RESULT = ShownColumn("RESULT", "result", style=lambda text: STYLES[MARKS.get(text, "error")])
 EPOCH_CHECKS = TableView(
-    columns=(RESULT, ShownColumn("FINDINGS", "findings", NUMBER)), verdict=_epoch_verdict, severity=_severity
+    (RESULT, ShownColumn("FINDINGS", "findings", "number")), verdict=_epoch_verdict, severity=_severity
 )
 
 
@@ -236,12 +225,12 @@ def _diff_verdict(rows: Sequence[RunDiffRow]) -> str:
 DIFFERENCES = TableView(
     columns=(
         ShownColumn("VERDICT", "verdict"),
-        ShownColumn("RESULT", _moved("result"), CHANGED_TEXT, rank=2),
-        ShownColumn("LOG START", _moved("log_start_offset"), CHANGE, rank=4),
-        ShownColumn("LOG END", _moved("log_end_offset"), CHANGE, rank=1),
-        ShownColumn("EPOCH", _moved("latest_epoch"), CHANGE, rank=3),
-        ShownColumn("GREW BY", _grown, SIZE, rank=5),
-        ShownColumn("SEGMENTS", _moved("segments"), CHANGE, rank=6),
+        ShownColumn("RESULT", _moved("result"), "changed text", rank=2),
+        ShownColumn("LOG START", _moved("log_start_offset"), "change", rank=4),
+        ShownColumn("LOG END", _moved("log_end_offset"), "change", rank=1),
+        ShownColumn("EPOCH", _moved("latest_epoch"), "change", rank=3),
+        ShownColumn("GREW BY", _grown, "size", rank=5),
+        ShownColumn("SEGMENTS", _moved("segments"), "change", rank=6),
         ShownColumn("NEW", lambda row: joined(row.findings_new), least=12),
     ),
     verdict=_diff_verdict,
@@ -251,10 +240,10 @@ DIFFERENCES = TableView(
 
 LOST = (
     ShownColumn("NOT SAVED", "file"),
-    ShownColumn("FROM BYTE", "start", NUMBER),
-    ShownColumn("TO", "end", NUMBER),
-    ShownColumn("SIZE", lambda lost: lost.end - lost.start, SIZE),
-    ShownColumn("OFFSET", "first_offset", NUMBER),
+    ShownColumn("FROM BYTE", "start", "number"),
+    ShownColumn("TO", "end", "number"),
+    ShownColumn("SIZE", lambda lost: lost.end - lost.start, "size"),
+    ShownColumn("OFFSET", "first_offset", "number"),
     ShownColumn("WHY", "reason"),
 )
 MOST_RANGES = 25
@@ -268,11 +257,11 @@ def view_salvages(answer: TableInput) -> TableView:
     codes = {finding.code for finding in answer.findings}
     return TableView(
         columns=(
-            ShownColumn("SEGMENTS", "segments", COUNT),
-            ShownColumn("BATCHES", "batches", COUNT),
-            ShownColumn("SIZE", "bytes", SIZE, rank=1),
-            ShownColumn("OFFSETS", lambda row: (row.log_start_offset, row.log_end_offset), RANGE),
-            ShownColumn("FILES", lambda row: len(row.files), COUNT, rank=2),
+            ShownColumn("SEGMENTS", "segments", "count"),
+            ShownColumn("BATCHES", "batches", "count"),
+            ShownColumn("SIZE", "bytes", "size", rank=1),
+            ShownColumn("OFFSETS", lambda row: (row.log_start_offset, row.log_end_offset), "range"),
+            ShownColumn("FILES", lambda row: len(row.files), "count", rank=2),
             ShownColumn("IN", "out_dir", may_overflow=True),
         ),
         severity=lambda row: "error" if row.lost or row.batches_lost or row.bytes_lost else "",

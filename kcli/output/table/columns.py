@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output import units
@@ -13,12 +13,11 @@ from kcli.output.units import counted, joined
 from kcli.output.values import cell, one_line
 from kcli.words import duration
 
-
-class Kind(NamedTuple):
-    """How the values of a column are shown, nulls apart."""
-
-    show: Callable[[Any, Symbols], str]
-    is_right: bool = False
+KindName: TypeAlias = (
+    Literal["text", "right text", "number", "defined", "count", "size", "time", "time of day"]  # noqa: PYI030
+    | Literal["clock", "duration", "range", "change", "changed text", "contents"]
+)
+"""How the values of a column are shown, a word of SHOWN_AS."""
 
 
 def span(first: int, end: int) -> str:
@@ -36,25 +35,6 @@ def _time(value: int, symbols: Symbols, **parts: bool) -> str:
     return units.moment(value, **parts) if value >= 0 else symbols.null
 
 
-TEXT_KIND = Kind(lambda value, _: str(value))
-RIGHT_TEXT = Kind(lambda value, _: str(value), is_right=True)
-NUMBER = Kind(lambda value, _: str(value), is_right=True)
-"""What identifies: offsets, epochs, positions."""
-DEFINED = Kind(lambda value, symbols: str(value) if value >= 0 else symbols.null, is_right=True)
-"""A number that is -1 where there is none."""
-COUNT = Kind(lambda value, _: units.number(value), is_right=True)
-SIZE = Kind(lambda value, _: units.size(value), is_right=True)
-TIME = Kind(_time, is_right=True)
-"""Epoch milliseconds in UTC; negative where there is none."""
-TIME_OF_DAY = Kind(partial(_time), is_right=True)
-"""The same; `CLOCK` with the day in the title where all rows have the same day."""
-CLOCK = Kind(partial(_time, with_day=False, with_ms=True), is_right=True)
-DURATION = Kind(lambda milliseconds, _: duration(milliseconds), is_right=True)
-RANGE = Kind(lambda value, _: span(*value), is_right=True)
-"""A pair of offsets: the first, and one past the last."""
-CHANGE = Kind(change, is_right=True)
-"""A pair of numbers: before and after; of texts `CHANGED_TEXT`."""
-CHANGED_TEXT = Kind(change)
 MOST_BYTES_SHOWN = 300
 """Of a key or a value: no terminal shows more in a column."""
 YES_OR_NO = {True: "yes", False: "no", None: "?"}
@@ -75,12 +55,29 @@ def contents(value: Any, most: int = MOST_BYTES_SHOWN) -> str:
     return one_line(value[:most] if isinstance(value, str) else cell(value))
 
 
-CONTENTS = Kind(
-    lambda value, symbols: (
-        contents(value)
-        + (symbols.more if isinstance(value, (str, bytes)) and len(value) > MOST_BYTES_SHOWN else "")
-    )
-)
+def _contents(value: Any, symbols: Symbols) -> str:
+    is_cut = isinstance(value, (str, bytes)) and len(value) > MOST_BYTES_SHOWN
+    return contents(value) + (symbols.more if is_cut else "")
+
+
+SHOWN_AS: dict[KindName, Callable[[Any, Symbols], str]] = {
+    "text": lambda value, _: str(value),
+    "right text": lambda value, _: str(value),
+    "number": lambda value, _: str(value),  # that identifies: offsets, epochs, positions
+    "defined": lambda value, symbols: str(value) if value >= 0 else symbols.null,  # -1 where there is none
+    "count": lambda value, _: units.number(value),
+    "size": lambda value, _: units.size(value),
+    "time": _time,  # epoch milliseconds in UTC; negative where there is none
+    "time of day": _time,  # a clock, with the day in the title, where all rows have the same day
+    "clock": partial(_time, with_day=False, with_ms=True),
+    "duration": lambda milliseconds, _: duration(milliseconds),
+    "range": lambda value, _: span(*value),  # of offsets: the first, and one past the last
+    "change": change,  # numbers before and after
+    "changed text": change,
+    "contents": _contents,
+}
+LEFT_KINDS: frozenset[KindName] = frozenset({"text", "changed text", "contents"})
+"""Kinds of texts; others are numbers, whose ends are below each other."""
 
 
 class ShownColumn(NamedTuple):
@@ -96,13 +93,18 @@ class ShownColumn(NamedTuple):
 
     header: str
     value: str | Callable[[Any], Any]
-    kind: Kind = TEXT_KIND
+    kind: KindName = "text"
     rank: int = 0
     least: int | None = None
     style: Callable[[Any], str] | str = ""
     may_overflow: bool = False
     is_cut: bool = False
     legend: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether values end below each other."""
+        return self.kind not in LEFT_KINDS
 
     def value_of(self, row: Any) -> Any:
         """Return the value of a row."""
@@ -116,7 +118,7 @@ def offsets_column(first: str, last: str, header: str = "OFFSETS", rank: int = 0
         begin, end = attrgetter(first, last)(row)
         return None if begin is None or end is None else (begin, end + 1)
 
-    return ShownColumn(header, pair, RANGE, rank)
+    return ShownColumn(header, pair, "range", rank)
 
 
 STYLES = {"error": "bold red", "warning": "yellow", "info": "dim", "": "green"}

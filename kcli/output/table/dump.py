@@ -9,19 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from formats.messages.metadata import name_of_code
 from formats.messages.transaction import TRANSACTION_STATES
-from kcli.output.table.columns import (
-    CONTENTS,
-    COUNT,
-    DEFINED,
-    NUMBER,
-    RANGE,
-    RIGHT_TEXT,
-    SIZE,
-    TIME,
-    TIME_OF_DAY,
-    ShownColumn,
-    contents,
-)
+from kcli.output.table.columns import ShownColumn, contents
 from kcli.output.table.fitted_table import table
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, moment, size, tally
@@ -67,16 +55,16 @@ def _batch_total(rows: Sequence[DumpBatchRow]) -> str:
 
 BATCH_VIEW = TableView(
     columns=(
-        ShownColumn("AT BYTE", "position", NUMBER),
+        ShownColumn("AT BYTE", "position", "number"),
         ShownColumn(
-            "OFFSETS", lambda row: (min(row.base_offset, row.last_offset), row.last_offset + 1), RANGE
+            "OFFSETS", lambda row: (min(row.base_offset, row.last_offset), row.last_offset + 1), "range"
         ),
-        ShownColumn("COUNT", "count", COUNT, rank=2),
-        ShownColumn("SIZE", "size", SIZE),
+        ShownColumn("COUNT", "count", "count", rank=2),
+        ShownColumn("SIZE", "size", "size"),
         ShownColumn("CODEC", lambda row: "" if row.compression == UNCOMPRESSED else row.compression, rank=1),
-        ShownColumn("EPOCH", "partition_leader_epoch", DEFINED, rank=3),
-        ShownColumn("PRODUCER", _producer, RIGHT_TEXT, rank=5),
-        ShownColumn("NEWEST (UTC)", "max_timestamp", TIME_OF_DAY, rank=4),
+        ShownColumn("EPOCH", "partition_leader_epoch", "defined", rank=3),
+        ShownColumn("PRODUCER", _producer, "right text", rank=5),
+        ShownColumn("NEWEST (UTC)", "max_timestamp", "time of day", rank=4),
         ShownColumn(
             "FLAGS", _flags, rank=1, style=lambda text: "bold red" if BAD_CHECKSUM in text else "yellow"
         ),
@@ -92,18 +80,18 @@ def view_records(answer: TableInput) -> TableView:
         fields = list(_fields(answer.rows[0], names))
         return TableView(columns=(), below=lambda _, screen: [table(FIELD_COLUMNS, fields, screen)])
     is_metadata = any((row.record_type or "").endswith(METADATA_TYPE) for row in answer.rows)
-    key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan", is_cut=True)
+    key = ShownColumn("KEY", _key, "contents", least=LEAST_KEY, style="cyan", is_cut=True)
     if any(row.decoded_key is not None for row in answer.rows):  # a group, a transaction: never cut
         key = key._replace(least=LEAST_DECODED_KEY, is_cut=False)
     return TableView(
         columns=(
-            ShownColumn("OFFSET", "offset", NUMBER),
-            ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY, rank=2),
+            ShownColumn("OFFSET", "offset", "number"),
+            ShownColumn("TIME (UTC)", "timestamp", "time of day", rank=2),
             *([] if is_metadata else [key]),
             ShownColumn(
                 "VALUE",
                 partial(_value, names=names),
-                CONTENTS,
+                "contents",
                 least=LEAST_VALUE,
                 is_cut=True,
                 style=lambda value: "dim" if value is None else "",
@@ -291,20 +279,20 @@ def _record_total(rows: Sequence[DumpRecordRow]) -> str:
 
 PRODUCERS = TableView(
     columns=(
-        ShownColumn("PRODUCER", "producer_id", NUMBER),
-        ShownColumn("EPOCH", "producer_epoch", NUMBER),
-        ShownColumn("LAST SEQUENCE", "last_sequence", NUMBER),
-        ShownColumn("LAST OFFSET", "last_offset", NUMBER),
-        ShownColumn("LAST SEEN (UTC)", "last_timestamp", TIME, rank=2),
-        ShownColumn("OPEN TRANSACTION FROM", "current_txn_first_offset", NUMBER, rank=1, style="yellow"),
-        ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", DEFINED, rank=3),
+        ShownColumn("PRODUCER", "producer_id", "number"),
+        ShownColumn("EPOCH", "producer_epoch", "number"),
+        ShownColumn("LAST SEQUENCE", "last_sequence", "number"),
+        ShownColumn("LAST OFFSET", "last_offset", "number"),
+        ShownColumn("LAST SEEN (UTC)", "last_timestamp", "time", rank=2),
+        ShownColumn("OPEN TRANSACTION FROM", "current_txn_first_offset", "number", rank=1, style="yellow"),
+        ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", "defined", rank=3),
     ),
     closing=lambda rows: f"{counted(len(rows), 'producer')}.",
 )
 LAYOUT = TableView(
     columns=(
-        ShownColumn("AT BYTE", "position", NUMBER),
-        ShownColumn("SIZE", "size", NUMBER),
+        ShownColumn("AT BYTE", "position", "number"),
+        ShownColumn("SIZE", "size", "number"),
         ShownColumn("STRUCTURE", "structure", least=12, is_cut=True),
         ShownColumn("FIELD", "field"),
         ShownColumn("VALUE", "value", least=12, style="bold", is_cut=True),

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.follower import find_divergence
 from kcli.output.screen import Screen
-from kcli.output.table.columns import COUNT, DEFINED, NUMBER, STYLES, ShownColumn
+from kcli.output.table.columns import STYLES, ShownColumn
 from kcli.output.table.fitted_table import Line, StyledLines, command_lines, sentences
 from kcli.output.table.shared_columns import SharedColumn, by_partition, log_dir_of, name_of, replica_names
 from kcli.output.table.table_view import FEW, TableInput, TableView
@@ -115,10 +115,10 @@ def _epochs_verdict(rows: Sequence[EpochRow]) -> str:
 
 EPOCH_VIEW = TableView(
     columns=(
-        ShownColumn("EPOCH", "epoch", NUMBER),
-        ShownColumn("START", "start_offset", NUMBER),
-        ShownColumn("END", "end_offset", NUMBER),
-        ShownColumn("OFFSETS", lambda row: row.end_offset - row.start_offset, COUNT, rank=2),
+        ShownColumn("EPOCH", "epoch", "number"),
+        ShownColumn("START", "start_offset", "number"),
+        ShownColumn("END", "end_offset", "number"),
+        ShownColumn("OFFSETS", lambda row: row.end_offset - row.start_offset, "count", rank=2),
     ),
     verdict=_epochs_verdict,
     facts=lambda rows: [f"from {' and '.join(sorted({row.source for row in rows}))}"],
@@ -138,10 +138,10 @@ def view_diffs(answer: TableInput) -> TableView:
         columns=(
             ShownColumn("REPLICA", lambda row: names[row.where.dir]),
             ShownColumn("OTHER", lambda row: names[row.other_dir]),
-            ShownColumn("PART AT", "divergence_offset", NUMBER, style="red"),
-            ShownColumn("LAST COMMON EPOCH", "last_common_epoch", NUMBER, rank=1),
-            ShownColumn("ONLY HERE", "records_only_here", COUNT),
-            ShownColumn("ONLY THERE", "records_only_there", COUNT),
+            ShownColumn("PART AT", "divergence_offset", "number", style="red"),
+            ShownColumn("LAST COMMON EPOCH", "last_common_epoch", "number", rank=1),
+            ShownColumn("ONLY HERE", "records_only_here", "count"),
+            ShownColumn("ONLY THERE", "records_only_there", "count"),
         ),
         names_replicas=True,
         above=lambda _, screen: draw_replicas(rows, screen),
@@ -250,9 +250,9 @@ def _end_offsets_verdict(rows: Sequence[EndOffsetRow]) -> str:
 
 END_OFFSETS = TableView(
     columns=(
-        ShownColumn("ASKED FOR", "requested_epoch", NUMBER),
-        ShownColumn("EPOCH", "leader_epoch", DEFINED),
-        ShownColumn("ENDS AT", "end_offset", DEFINED, style="bold"),
+        ShownColumn("ASKED FOR", "requested_epoch", "number"),
+        ShownColumn("EPOCH", "leader_epoch", "defined"),
+        ShownColumn("ENDS AT", "end_offset", "defined", style="bold"),
         ShownColumn("WHY", _why, rank=2, least=12),
     ),
     shared=(
@@ -305,8 +305,8 @@ def _positions_verdict(rows: Sequence[PositionRow]) -> str:
 
 POSITIONS = TableView(
     columns=(
-        ShownColumn("POSITION", "offset", NUMBER, style="bold"),
-        ShownColumn("EPOCH", "offset_epoch", DEFINED),
+        ShownColumn("POSITION", "offset", "number", style="bold"),
+        ShownColumn("EPOCH", "offset_epoch", "defined"),
         ShownColumn("ANSWER", _answer, rank=1, least=12),
         ShownColumn("SO THE CONSUMER", _conclusion, least=20),
     ),

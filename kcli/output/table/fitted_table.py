@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from kcli.output.screen import Screen, Symbols
-from kcli.output.table.columns import ShownColumn
+from kcli.output.table.columns import SHOWN_AS, ShownColumn
 from kcli.output.values import one_line
 
 GAP = "  "
@@ -141,7 +141,7 @@ def _measured(column: ShownColumn, rows: Sequence[Any], screen: Screen) -> Measu
     header, symbols = len(column.header), screen.symbols
     values = list(map(column.value_of, rows))
     cells = [
-        symbols.null if value is None else printable(column.kind.show(value, symbols), screen)
+        symbols.null if value is None else printable(SHOWN_AS[column.kind](value, symbols), screen)
         for value in values
     ]
     if column.rank and all(cell in {"", symbols.null} for cell in cells):
@@ -185,10 +185,10 @@ def _in_parts(line: str, width: int) -> list[str]:
 
 def _lines(columns: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
     if any(column.declared.header for column in columns):
-        yield _line((one.declared.header, "bold", one.width, one.declared.kind.is_right) for one in columns)
+        yield _line((one.declared.header, "bold", one.width, one.declared.is_right) for one in columns)
     cells = [
         [
-            Cell(_folded(text, column, symbols), style, column.width, column.declared.kind.is_right)
+            Cell(_folded(text, column, symbols), style, column.width, column.declared.is_right)
             for text, style in zip(column.cells, column.styles, strict=True)
         ]
         for column in columns

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
 
-from kcli.output.table.columns import CHANGE, COUNT, DEFINED, NUMBER, SIZE, TIME, TIME_OF_DAY, ShownColumn
+from kcli.output.table.columns import ShownColumn
 from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import TableView
 from kcli.output.units import counted, joined, number, size
@@ -12,7 +12,7 @@ from kcli.rows.groups import GroupMemberRow, GroupOffsetRow, GroupRow, GroupStor
 
 BAD = {"out-of-range": "out of range", "diverged": "diverged"}
 OF_BROKER = SharedColumn(
-    "BROKER", attrgetter("coordinator.broker_id"), "broker {}", (), NUMBER, rank=7, is_last=True
+    "BROKER", attrgetter("coordinator.broker_id"), "broker {}", (), "number", rank=7, is_last=True
 )
 CLUSTER = attrgetter("coordinator.cluster_id")
 OF_CLUSTER = SharedColumn("CLUSTER", CLUSTER, "cluster {}", ("cluster",), is_last=True, may_overflow=True)
@@ -38,12 +38,12 @@ GROUP_VIEW = TableView(
         ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
         ShownColumn("TYPE", "group_type"),
         ShownColumn("STATE", "state"),
-        ShownColumn("MEMBERS", "members", COUNT),
-        ShownColumn("PARTITIONS", "committed_partitions", COUNT),
-        ShownColumn("LAST COMMIT (UTC)", "last_commit_timestamp", TIME, rank=2),
-        ShownColumn("GENERATION", "generation", NUMBER, rank=4),
+        ShownColumn("MEMBERS", "members", "count"),
+        ShownColumn("PARTITIONS", "committed_partitions", "count"),
+        ShownColumn("LAST COMMIT (UTC)", "last_commit_timestamp", "time", rank=2),
+        ShownColumn("GENERATION", "generation", "number", rank=4),
         ShownColumn("PROTOCOL", "protocol", rank=5),
-        ShownColumn("COORDINATOR", "coordinator_partition", NUMBER, rank=3),
+        ShownColumn("COORDINATOR", "coordinator_partition", "number", rank=3),
         ShownColumn("TOPICS", lambda row: joined(row.topics), rank=6, least=20),
     ),
     shared=(OF_BROKER, OF_CLUSTER),
@@ -61,10 +61,10 @@ STORAGE_VIEW = TableView(
     columns=(
         ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
         ShownColumn("RECORDS OF TYPE", "record_type", least=20),
-        ShownColumn("RECORDS", "records", COUNT),
-        ShownColumn("TOMBSTONES", "tombstones", COUNT, rank=2),
-        ShownColumn("BYTES", "record_bytes", SIZE),
-        ShownColumn("DIRTY", "dirty_bytes", SIZE, rank=1),
+        ShownColumn("RECORDS", "records", "count"),
+        ShownColumn("TOMBSTONES", "tombstones", "count", rank=2),
+        ShownColumn("BYTES", "record_bytes", "size"),
+        ShownColumn("DIRTY", "dirty_bytes", "size", rank=1),
     ),
     shared=(OF_BROKER, OF_CLUSTER),
     verdict=_storage_verdict,
@@ -120,14 +120,14 @@ def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
 COMMIT_VIEW = TableView(
     columns=(
         ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
-        ShownColumn("COMMITTED", "committed_offset", NUMBER, style="bold"),
-        ShownColumn("LOG START", "log_start_offset", NUMBER, rank=3),
-        ShownColumn("LOG END", "log_end_offset", NUMBER, rank=2),
-        ShownColumn("LAG", "lag", COUNT),
+        ShownColumn("COMMITTED", "committed_offset", "number", style="bold"),
+        ShownColumn("LOG START", "log_start_offset", "number", rank=3),
+        ShownColumn("LOG END", "log_end_offset", "number", rank=2),
+        ShownColumn("LAG", "lag", "count"),
         ShownColumn("POSITION", _note, least=20),
-        ShownColumn("EPOCH", "committed_leader_epoch", DEFINED, rank=6),
-        ShownColumn("COMMITTED AT (UTC)", "commit_timestamp", TIME, rank=4),
-        ShownColumn("EXPIRES (UTC)", "expire_timestamp", TIME, rank=5),
+        ShownColumn("EPOCH", "committed_leader_epoch", "defined", rank=6),
+        ShownColumn("COMMITTED AT (UTC)", "commit_timestamp", "time", rank=4),
+        ShownColumn("EXPIRES (UTC)", "expire_timestamp", "time", rank=5),
         ShownColumn("METADATA", "metadata", rank=8, is_cut=True, least=12),
     ),
     shared=HEAD_COLUMNS,
@@ -158,11 +158,11 @@ MEMBER_VIEW = TableView(
 )
 CHANGE_VIEW = TableView(
     columns=(
-        ShownColumn("RECORD", "offset_of_record", NUMBER),
-        ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY),
+        ShownColumn("RECORD", "offset_of_record", "number"),
+        ShownColumn("TIME (UTC)", "timestamp", "time of day"),
         ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
         ShownColumn(
-            "COMMITTED", lambda row: (row.previous_offset, row.committed_offset), CHANGE, style="bold"
+            "COMMITTED", lambda row: (row.previous_offset, row.committed_offset), "change", style="bold"
         ),
         ShownColumn("", "change"),
     ),

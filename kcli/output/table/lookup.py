@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from kcli.output.screen import Screen
-from kcli.output.table.columns import NUMBER, RANGE, TIME, ShownColumn
+from kcli.output.table.columns import ShownColumn
 from kcli.output.table.fitted_table import sentences
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableView
@@ -48,24 +48,24 @@ def count_found(rows: Sequence[Any]) -> str:
 
 OFFSET_VIEW = TableView(
     columns=(
-        ShownColumn("SEGMENT", "batch.segment_base_offset", NUMBER),
-        ShownColumn("AT BYTE", "batch.position", NUMBER, style="bold"),
-        ShownColumn("BATCH", _batch, RANGE),
-        ShownColumn("EPOCH", "batch.leader_epoch", NUMBER, rank=2),
-        ShownColumn("INDEX ENTRY", "batch.index_entry_offset", NUMBER, rank=5),
+        ShownColumn("SEGMENT", "batch.segment_base_offset", "number"),
+        ShownColumn("AT BYTE", "batch.position", "number", style="bold"),
+        ShownColumn("BATCH", _batch, "range"),
+        ShownColumn("EPOCH", "batch.leader_epoch", "number", rank=2),
+        ShownColumn("INDEX ENTRY", "batch.index_entry_offset", "number", rank=5),
         ShownColumn("", _reason, rank=1, least=20, style="yellow"),
     ),
-    shared=(SharedColumn("OFFSET", lambda row: row.offset, "offset {}", kind=NUMBER),),
+    shared=(SharedColumn("OFFSET", lambda row: row.offset, "offset {}", kind="number"),),
     below=_draw_reasons,
     closing=count_found,
 )
 TIMESTAMPS = TableView(
     columns=(
-        ShownColumn("OFFSET", "record.offset", NUMBER, style="bold"),
-        ShownColumn("WRITTEN (UTC)", "record.record_timestamp", TIME),
-        ShownColumn("EPOCH", "record.leader_epoch", NUMBER, rank=3),
-        ShownColumn("SEGMENT", "record.segment_base_offset", NUMBER, rank=2),
-        ShownColumn("AT BYTE", "record.position", NUMBER, rank=4),
+        ShownColumn("OFFSET", "record.offset", "number", style="bold"),
+        ShownColumn("WRITTEN (UTC)", "record.record_timestamp", "time"),
+        ShownColumn("EPOCH", "record.leader_epoch", "number", rank=3),
+        ShownColumn("SEGMENT", "record.segment_base_offset", "number", rank=2),
+        ShownColumn("AT BYTE", "record.position", "number", rank=4),
         ShownColumn("", _reason, rank=1, least=12, style="yellow"),
     ),
     shared=(SharedColumn("ASKED FOR", _asked),),
@@ -77,8 +77,8 @@ PARTITIONS_FOR = TableView(
         ShownColumn("KIND", "kind"),
         ShownColumn("VALUE", "value", may_overflow=True),
         ShownColumn("TOPIC", "topic"),
-        ShownColumn("PARTITION", "partition", NUMBER, style="bold"),
-        ShownColumn("OF", "partitions", NUMBER, rank=2),
-        ShownColumn("HASH", "hash", NUMBER, rank=3),
+        ShownColumn("PARTITION", "partition", "number", style="bold"),
+        ShownColumn("OF", "partitions", "number", rank=2),
+        ShownColumn("HASH", "hash", "number", rank=3),
     )
 )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from formats.names import CLUSTER_METADATA
-from kcli.output.table.columns import NUMBER, SIZE, STYLES, TIME, ShownColumn, by_dir, codes, severity_of
+from kcli.output.table.columns import STYLES, ShownColumn, by_dir, codes, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size
 from kcli.rows.partitions import CheckpointRow, DiskSumRow, PartitionRow
@@ -35,14 +35,14 @@ def view_partitions(answer: TableInput) -> TableView:
     note_rank = 0 if any(row.state != NORMAL for row in answer.rows) else 3
     return TableView(
         columns=(
-            ShownColumn("LOG", "log_bytes", SIZE),
-            ShownColumn("INDEX", "index_bytes", SIZE, rank=7),
-            ShownColumn("DISK", "disk_bytes", SIZE),
-            ShownColumn("SEGS", "segments", NUMBER, rank=6),
-            ShownColumn("START", "log_start_offset", NUMBER),
-            ShownColumn("END", log_end, NUMBER),
-            ShownColumn("HW", "high_watermark", NUMBER, rank=2),
-            ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=5),
+            ShownColumn("LOG", "log_bytes", "size"),
+            ShownColumn("INDEX", "index_bytes", "size", rank=7),
+            ShownColumn("DISK", "disk_bytes", "size"),
+            ShownColumn("SEGS", "segments", "number", rank=6),
+            ShownColumn("START", "log_start_offset", "number"),
+            ShownColumn("END", log_end, "number"),
+            ShownColumn("HW", "high_watermark", "number", rank=2),
+            ShownColumn("EPOCH", "latest_epoch", "number", rank=5),
             ShownColumn("NOTE", note, rank=note_rank, least=12, style=STYLES["warning"]),
         ),
         closing=_total,
@@ -83,13 +83,13 @@ def _checkpoints_verdict(rows: Sequence[CheckpointRow]) -> str:
 
 CHECKPOINT_VIEW = TableView(
     columns=(
-        ShownColumn("FIRST", "first_segment_offset", NUMBER, rank=4),
-        ShownColumn("START", "log_start_offset", NUMBER),
-        ShownColumn("CLEANER", "cleaner_point", NUMBER, rank=3),
-        ShownColumn("RECOVERY", "recovery_point", NUMBER),
-        ShownColumn("HW", "high_watermark", NUMBER),
-        ShownColumn("END", "log_end_offset", NUMBER),
-        ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=2),
+        ShownColumn("FIRST", "first_segment_offset", "number", rank=4),
+        ShownColumn("START", "log_start_offset", "number"),
+        ShownColumn("CLEANER", "cleaner_point", "number", rank=3),
+        ShownColumn("RECOVERY", "recovery_point", "number"),
+        ShownColumn("HW", "high_watermark", "number"),
+        ShownColumn("END", "log_end_offset", "number"),
+        ShownColumn("EPOCH", "latest_epoch", "number", rank=2),
         ShownColumn("VIOLATED", lambda row: joined(row.violations), style="bold", least=30),
     ),
     verdict=_checkpoints_verdict,
@@ -108,17 +108,17 @@ def _disk_verdict(rows: Sequence[DiskSumRow]) -> str:
 DISK_SUMS = TableView(
     columns=(
         ShownColumn("NAME", "name"),
-        ShownColumn("DISK", "disk_bytes", SIZE),
-        ShownColumn("LOG", "log_bytes", SIZE, rank=1),
-        ShownColumn("INDEX", "index_bytes", SIZE, rank=6),
-        ShownColumn("PREALLOCATED", "preallocated_bytes", SIZE, rank=7),
-        ShownColumn("LEAVES", "leaving_bytes", SIZE),
-        ShownColumn("FREE", "file_system_free_bytes", SIZE, rank=1),
-        ShownColumn("OF", "file_system_bytes", SIZE, rank=2),
-        ShownColumn("PARTITIONS", "partitions", NUMBER, rank=4),
-        ShownColumn("SEGS", "segments", NUMBER, rank=5),
-        ShownColumn("OLDEST (UTC)", "oldest_timestamp", TIME, rank=8),
-        ShownColumn("NEWEST (UTC)", "newest_timestamp", TIME, rank=3),
+        ShownColumn("DISK", "disk_bytes", "size"),
+        ShownColumn("LOG", "log_bytes", "size", rank=1),
+        ShownColumn("INDEX", "index_bytes", "size", rank=6),
+        ShownColumn("PREALLOCATED", "preallocated_bytes", "size", rank=7),
+        ShownColumn("LEAVES", "leaving_bytes", "size"),
+        ShownColumn("FREE", "file_system_free_bytes", "size", rank=1),
+        ShownColumn("OF", "file_system_bytes", "size", rank=2),
+        ShownColumn("PARTITIONS", "partitions", "number", rank=4),
+        ShownColumn("SEGS", "segments", "number", rank=5),
+        ShownColumn("OLDEST (UTC)", "oldest_timestamp", "time", rank=8),
+        ShownColumn("NEWEST (UTC)", "newest_timestamp", "time", rank=3),
     ),
     verdict=_disk_verdict,
 )

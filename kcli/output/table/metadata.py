@@ -13,16 +13,7 @@ from rich.console import RenderableType
 from kcli.kafka.kraft.metadata_image import Endpoint
 from kcli.logdir.log_dirs import METADATA_DIRECTORY
 from kcli.output.screen import Screen
-from kcli.output.table.columns import (
-    CHANGED_TEXT,
-    COUNT,
-    DEFINED,
-    NUMBER,
-    TIME,
-    TIME_OF_DAY,
-    ShownColumn,
-    change,
-)
+from kcli.output.table.columns import ShownColumn, change
 from kcli.output.table.fitted_table import StyledLines, sentences, table
 from kcli.output.table.shared_columns import SharedColumn, short_dirs
 from kcli.output.table.table_view import TableInput, TableView
@@ -37,7 +28,7 @@ from kcli.rows.metadata import (
 from kcli.rows.partitions import OfDirectory
 
 OF_DIR = SharedColumn("DIR", attrgetter("place.dir"), "{}", ("metadata log",), are_paths=True)
-OF_NODE = SharedColumn("NODE", attrgetter("place.broker_id"), "node {}", (), NUMBER, rank=7, is_last=True)
+OF_NODE = SharedColumn("NODE", attrgetter("place.broker_id"), "node {}", (), "number", rank=7, is_last=True)
 CLUSTER_OF_IMAGE = SharedColumn("", attrgetter("place.cluster_id"), "cluster {}", ("cluster",))
 PLACE = (OF_DIR, OF_NODE, CLUSTER_OF_IMAGE)
 NONE, PRODUCER_IDS = -1, "producer-ids"
@@ -192,17 +183,17 @@ def _partition_severity(row: MetadataPartitionRow) -> str | None:
 TOPIC_TABLE = _view(
     "topic",
     ShownColumn("TOPIC", "topic", style="bold", may_overflow=True),
-    ShownColumn("PARTITIONS", "partitions", COUNT),
+    ShownColumn("PARTITIONS", "partitions", "count"),
     ShownColumn("TOPIC ID", "topic_id", rank=2),
     ShownColumn("SETTINGS", lambda row: _settings(row.configs), rank=1, least=20),
 )
 PARTITION_TABLE = _view(
     "partition",
     ShownColumn("PARTITION", lambda row: f"{row.topic}-{row.partition}", style="bold", may_overflow=True),
-    ShownColumn("LEADER", "leader", DEFINED),
+    ShownColumn("LEADER", "leader", "defined"),
     ShownColumn("ISR", lambda row: ids(row.isr)),
     ShownColumn("REPLICAS", lambda row: ids(row.replicas)),
-    ShownColumn("EPOCH", "leader_epoch", NUMBER),
+    ShownColumn("EPOCH", "leader_epoch", "number"),
     ShownColumn("ELR", lambda row: ids(row.elr), rank=1),
     ShownColumn("LAST LEADER", lambda row: ids(row.last_known_elr), rank=2),
     ShownColumn("ADDING", lambda row: ids(row.adding_replicas), rank=3),
@@ -215,21 +206,21 @@ PARTITION_TABLE = _view(
 )
 BROKER_TABLE = _view(
     "broker",
-    ShownColumn("BROKER", "node_id", NUMBER, style="bold"),
+    ShownColumn("BROKER", "node_id", "number", style="bold"),
     ShownColumn(
         "STATE",
         lambda row: "fenced" if row.fenced else "shutting down" if row.in_controlled_shutdown else "active",
     ),
-    ShownColumn("EPOCH", "broker_epoch", NUMBER),
+    ShownColumn("EPOCH", "broker_epoch", "number"),
     ShownColumn("RACK", "rack", rank=2),
     ShownColumn("LISTENERS", lambda row: _listeners(row.endpoints), rank=1, least=24),
-    ShownColumn("LOG DIRS", lambda row: len(row.log_dirs), COUNT, rank=3),
+    ShownColumn("LOG DIRS", lambda row: len(row.log_dirs), "count", rank=3),
     ShownColumn("INCARNATION", "incarnation_id", rank=4),
     severity=lambda row: "warning" if row.fenced or row.in_controlled_shutdown else "",
 )
 CONTROLLER_TABLE = _view(
     "controller",
-    ShownColumn("CONTROLLER", "node_id", NUMBER, style="bold"),
+    ShownColumn("CONTROLLER", "node_id", "number", style="bold"),
     ShownColumn("LISTENERS", lambda row: _listeners(row.endpoints), least=24),
     ShownColumn("INCARNATION", "incarnation_id", rank=1),
 )
@@ -241,7 +232,7 @@ CONFIG_TABLE = _view(
     ShownColumn("VALUE", "value", least=10),
 )
 FEATURE_TABLE = _view(
-    "feature", ShownColumn("FEATURE", "feature", style="bold"), ShownColumn("LEVEL", "level", NUMBER)
+    "feature", ShownColumn("FEATURE", "feature", style="bold"), ShownColumn("LEVEL", "level", "number")
 )
 ACL_TABLE = _view(
     "ACL",
@@ -267,30 +258,30 @@ SCRAM_TABLE = _view(
     "credential",
     ShownColumn("USER", "user", style="bold"),
     ShownColumn("MECHANISM", "mechanism"),
-    ShownColumn("ITERATIONS", "iterations", NUMBER),
+    ShownColumn("ITERATIONS", "iterations", "number"),
 )
 TOKEN_TABLE = _view(
     "token",
     ShownColumn("TOKEN", "token_id", style="bold"),
     ShownColumn("OWNER", "owner"),
-    ShownColumn("EXPIRES (UTC)", "expiry_timestamp", TIME),
-    ShownColumn("AT LAST (UTC)", "max_timestamp", TIME, rank=1),
+    ShownColumn("EXPIRES (UTC)", "expiry_timestamp", "time"),
+    ShownColumn("AT LAST (UTC)", "max_timestamp", "time", rank=1),
     ShownColumn("RENEWERS", lambda row: joined(row.renewers), rank=2),
     ShownColumn("REQUESTER", "requester", rank=3),
 )
 PRODUCER_ID_TABLE = _view(
     "",
-    ShownColumn("NEXT PRODUCER ID", "next_producer_id", NUMBER),
+    ShownColumn("NEXT PRODUCER ID", "next_producer_id", "number"),
     verdict=lambda rows: (
         f"The next block of producer ids begins with {joined(row.next_producer_id for row in rows)}."
     ),
 )
 VOTER_TABLE = _view(
     "voter",
-    ShownColumn("VOTER", "voter_id", NUMBER, style="bold"),
+    ShownColumn("VOTER", "voter_id", "number", style="bold"),
     ShownColumn("DIRECTORY", "directory_id"),
     ShownColumn("LISTENERS", lambda row: _listeners(row.endpoints), rank=1, least=24),
-    ShownColumn("KRAFT.VERSION", "kraft_version", NUMBER, rank=2),
+    ShownColumn("KRAFT.VERSION", "kraft_version", "number", rank=2),
 )
 
 
@@ -385,17 +376,17 @@ def view_changes(answer: TableInput) -> TableView:
     """Return the view of changes: of one partition with its leader and ISR, else in words."""
     one = len({row.name for row in answer.rows if row.kind == "partition"}) == 1
     of_partition = (
-        ShownColumn("LEADER", _pair("leader"), CHANGED_TEXT),
-        ShownColumn("ISR", _pair("isr"), CHANGED_TEXT, rank=1),
-        ShownColumn("EPOCH", _pair("leader_epoch"), CHANGED_TEXT, rank=2),
-        ShownColumn("ELR", _pair("elr"), CHANGED_TEXT, rank=3),
-        ShownColumn("REPLICAS", _pair("replicas"), CHANGED_TEXT, rank=4),
+        ShownColumn("LEADER", _pair("leader"), "changed text"),
+        ShownColumn("ISR", _pair("isr"), "changed text", rank=1),
+        ShownColumn("EPOCH", _pair("leader_epoch"), "changed text", rank=2),
+        ShownColumn("ELR", _pair("elr"), "changed text", rank=3),
+        ShownColumn("REPLICAS", _pair("replicas"), "changed text", rank=4),
     )
     in_words = (ShownColumn("OF", lambda row: ": ".join(filter(None, (row.name, _facts(row)))), least=30),)
     view = TableView(
         columns=(
-            ShownColumn("OFFSET", "metadata_offset", NUMBER),
-            ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY),
+            ShownColumn("OFFSET", "metadata_offset", "number"),
+            ShownColumn("TIME (UTC)", "timestamp", "time of day"),
             ShownColumn("CHANGE", "change", style="bold"),
             *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if one else in_words),
         ),

@@ -10,17 +10,7 @@ from operator import attrgetter
 from rich.console import RenderableType
 
 from kcli.output.screen import Screen
-from kcli.output.table.columns import (
-    CHANGE,
-    CHANGED_TEXT,
-    COUNT,
-    NUMBER,
-    SIZE,
-    STYLES,
-    YES_OR_NO,
-    ShownColumn,
-    offsets_column,
-)
+from kcli.output.table.columns import STYLES, YES_OR_NO, ShownColumn, offsets_column
 from kcli.output.table.fitted_table import sentences
 from kcli.output.table.shared_columns import SharedColumn, name_of, replica_names
 from kcli.output.table.table_view import TableInput, TableView
@@ -85,10 +75,10 @@ RANGES = TableView(
         offsets_column("first_offset", "last_offset"),
         ShownColumn("VERDICT", "verdict", style="bold"),
         ShownColumn("REASON", lambda row: REASONS.get(row.reason, row.reason), rank=3),
-        ShownColumn("EPOCH", "leader_epoch", NUMBER, rank=1),
-        ShownColumn("THERE", "other_leader_epoch", NUMBER, rank=1),
-        ShownColumn("SIZE", "bytes", SIZE, rank=2),
-        ShownColumn("THERE", "other_bytes", SIZE, rank=2),
+        ShownColumn("EPOCH", "leader_epoch", "number", rank=1),
+        ShownColumn("THERE", "other_leader_epoch", "number", rank=1),
+        ShownColumn("SIZE", "bytes", "size", rank=2),
+        ShownColumn("THERE", "other_bytes", "size", rank=2),
     ),
     shared=(
         SharedColumn(
@@ -107,9 +97,9 @@ FINGERPRINTS = TableView(
     columns=(
         offsets_column("first_offset", "last_offset"),
         ShownColumn("HASH", "hash", style="bold"),
-        ShownColumn("EPOCH", "leader_epoch", NUMBER, rank=1),
-        ShownColumn("BATCHES", "batches", COUNT, rank=2),
-        ShownColumn("SIZE", "bytes", SIZE, rank=2),
+        ShownColumn("EPOCH", "leader_epoch", "number", rank=1),
+        ShownColumn("BATCHES", "batches", "count", rank=2),
+        ShownColumn("SIZE", "bytes", "size", rank=2),
     ),
     closing=lambda rows: (
         f"{counted(len(rows), 'range')}: replica diff takes the ndjson of this for a replica."
@@ -174,9 +164,9 @@ def view_elections(answer: TableInput) -> TableView:
             ShownColumn("ELECTED", _elected, rank=1),
             ShownColumn("FOLLOWER", lambda row: names[row.follower]),
             ShownColumn("TRUNCATES TO", _cut),
-            ShownColumn("LOSES", _lost, NUMBER),
-            ShownColumn("COMMITTED", _committed, NUMBER),
-            ShownColumn("SIZE", lambda row: row.bytes_lost or None, SIZE, rank=2),
+            ShownColumn("LOSES", _lost, "number"),
+            ShownColumn("COMMITTED", _committed, "number"),
+            ShownColumn("SIZE", lambda row: row.bytes_lost or None, "size", rank=2),
             ShownColumn(
                 "WRITTEN (UTC)",
                 lambda row: period(row.first_lost_timestamp, row.last_lost_timestamp),
@@ -289,9 +279,9 @@ FAILOVER_VIEW = TableView(
     columns=(
         ShownColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", may_overflow=True),
         ShownColumn("REPLICAS", lambda row: _brokers(row.replicas), rank=3),
-        ShownColumn("LEADER", _pair("leader"), CHANGED_TEXT, style="bold"),
-        ShownColumn("ISR", _pair("isr"), CHANGED_TEXT),
-        ShownColumn("EPOCH", _pair("leader_epoch"), CHANGE),
+        ShownColumn("LEADER", _pair("leader"), "changed text", style="bold"),
+        ShownColumn("ISR", _pair("isr"), "changed text"),
+        ShownColumn("EPOCH", _pair("leader_epoch"), "change"),
         ShownColumn("", _note, rank=1, least=16, style="yellow"),
     ),
     shared=(SharedColumn("METADATA", lambda row: row.dir, "metadata of {}", rank=2, is_last=True),),
@@ -325,14 +315,14 @@ def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
 CONTROLLERS = TableView(
     columns=(
         ShownColumn("METADATA", "dir", may_overflow=True),
-        ShownColumn("NODE", "node_id", NUMBER),
-        ShownColumn("LEADER", "leader", NUMBER),
-        ShownColumn("EPOCH", "leader_epoch", NUMBER),
-        ShownColumn("NEXT", "next_leader_epoch", NUMBER),
+        ShownColumn("NODE", "node_id", "number"),
+        ShownColumn("LEADER", "leader", "number"),
+        ShownColumn("EPOCH", "leader_epoch", "number"),
+        ShownColumn("NEXT", "next_leader_epoch", "number"),
         ShownColumn("VOTERS", lambda row: _brokers(row.voters), rank=1),
         ShownColumn("VOTES", _votes),
-        ShownColumn("LAST EPOCH", "last_epoch", NUMBER),
-        ShownColumn("LOG END", "log_end_offset", NUMBER),
+        ShownColumn("LAST EPOCH", "last_epoch", "number"),
+        ShownColumn("LOG END", "log_end_offset", "number"),
         ShownColumn("CAN LEAD NEXT", lambda row: YES_OR_NO[row.electable], style="bold"),
     ),
     verdict=_next_controller,
@@ -344,7 +334,7 @@ SCENARIOS = TableView(
         ShownColumn("NAME", "name"),
         ShownColumn("WHAT IT SHOWS", "title"),
         ShownColumn("PROTOCOL", "protocol", rank=1),
-        ShownColumn("STEPS", "steps", NUMBER, rank=2),
+        ShownColumn("STEPS", "steps", "number", rank=2),
         ShownColumn("REPLICAS", lambda row: ", ".join(row.replicas), rank=3),
     ),
     closing=lambda rows: f"{counted(len(rows), 'story', 'stories')}: kcli replica simulate NAME shows one.",
@@ -403,8 +393,8 @@ def view_story(answer: TableInput) -> TableView:
             ),
             ShownColumn("REPLICA", "replica"),
             ShownColumn("ROLE", lambda row: row.role + ("" if row.in_isr else ", out"), rank=1),
-            ShownColumn("LEO", "log_end_offset", NUMBER),
-            ShownColumn("HW", "high_watermark", NUMBER),
+            ShownColumn("LEO", "log_end_offset", "number"),
+            ShownColumn("HW", "high_watermark", "number"),
             ShownColumn("REMOTE LEO", _remote_ends, rank=2),
             ShownColumn("LOG", _log),
         ),

@@ -11,16 +11,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.cleaner import BY_ACTIVE
 from kcli.kafka.storage.retention import NO_RULE
 from kcli.output.screen import Screen, Symbols
-from kcli.output.table.columns import (
-    COUNT,
-    NUMBER,
-    RANGE,
-    RIGHT_TEXT,
-    SIZE,
-    TIME,
-    ShownColumn,
-    offsets_column,
-)
+from kcli.output.table.columns import ShownColumn, offsets_column
 from kcli.output.table.fitted_table import sentences
 from kcli.output.table.table_view import TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
@@ -226,10 +217,10 @@ def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:
     kinds = {symbols.goes: "goes", symbols.middle: "waits", symbols.stays: "stays"}
     legend = [*(f"{symbol} {word}" for symbol, word in kinds.items()), f"{symbols.half} active segment"]
     columns = (
-        ShownColumn("SIZE", "size", SIZE),
+        ShownColumn("SIZE", "size", "size"),
         ShownColumn("", lambda log: _bar(log, symbols), rank=2, legend=f"{', '.join(legend)}."),
-        ShownColumn("GOES", "going", SIZE, style="red"),
-        ShownColumn("NOW", "going_now", SIZE, rank=1),
+        ShownColumn("GOES", "going", "size", style="red"),
+        ShownColumn("NOW", "going_now", "size", rank=1),
         ShownColumn("OLDEST THAT STAYS", "reason", least=20),
     )
     return TableView(columns, order=(lambda log: -log.gain) if is_tried else None)
@@ -245,12 +236,12 @@ def _state(row: RetentionRow) -> str:
 
 RETAINED_SEGMENTS = TableView(
     columns=(
-        ShownColumn("SEGMENT", "segment_base_offset", NUMBER),
+        ShownColumn("SEGMENT", "segment_base_offset", "number"),
         offsets_column("first_offset", "last_offset", rank=3),
-        ShownColumn("SIZE", "size", SIZE),
-        ShownColumn("NEWEST (UTC)", "max_timestamp", TIME, rank=1),
+        ShownColumn("SIZE", "size", "size"),
+        ShownColumn("NEWEST (UTC)", "max_timestamp", "time", rank=1),
         ShownColumn("", _state, style=lambda state: {"goes": "red", "waits": "yellow"}.get(state, "")),
-        ShownColumn("GOES FROM (UTC)", "deletable_at", TIME, rank=2),
+        ShownColumn("GOES FROM (UTC)", "deletable_at", "time", rank=2),
         ShownColumn("WHY", "reason", least=20),
     ),
 )
@@ -294,9 +285,9 @@ def _rolls(logs: Sequence[_Log]) -> Iterator[RenderableType]:
 COMPACTED_LOGS = TableView(
     columns=(
         ShownColumn("POLICY", "cleanup_policy"),
-        ShownColumn("CLEAN", "clean_bytes", SIZE, rank=1),
-        ShownColumn("DIRTY", "cleanable_bytes", SIZE, rank=1),
-        ShownColumn("TOMBSTONES GO (UTC)", "tombstones_removable_at", TIME, rank=2),
+        ShownColumn("CLEAN", "clean_bytes", "size", rank=1),
+        ShownColumn("DIRTY", "cleanable_bytes", "size", rank=1),
+        ShownColumn("TOMBSTONES GO (UTC)", "tombstones_removable_at", "time", rank=2),
         ShownColumn("THE CLEANER", _cleaner, least=24),
     ),
     is_listed=lambda row: row.will_clean is not None,
@@ -325,32 +316,32 @@ def _end_of(row: CompactPartitionRow) -> str:
 
 CLEANED_SEGMENTS = TableView(
     columns=(
-        ShownColumn("SEGMENT", "segment_base_offset", NUMBER),
+        ShownColumn("SEGMENT", "segment_base_offset", "number"),
         ShownColumn("MADE OF", lambda row: " ".join(map(str, row.sources)), rank=2, least=12, is_cut=True),
-        ShownColumn("BEFORE", "size_before", SIZE),
-        ShownColumn("AFTER", "size_after", SIZE),
-        ShownColumn("RECORDS KEPT", lambda row: f"{row.records_after} of {row.records_before}", RIGHT_TEXT),
-        ShownColumn("BATCHES", "batches_after", NUMBER, rank=1),
+        ShownColumn("BEFORE", "size_before", "size"),
+        ShownColumn("AFTER", "size_after", "size"),
+        ShownColumn("RECORDS KEPT", lambda row: f"{row.records_after} of {row.records_before}", "right text"),
+        ShownColumn("BATCHES", "batches_after", "number", rank=1),
     ),
     is_listed=lambda row: row.size_after != row.size_before or len(row.sources) > 1,
     folded="unchanged (--only compact_segment)",
 )
 CLEANED_RECORDS = TableView(
     columns=(
-        ShownColumn("SEGMENT", "segment_base_offset", NUMBER, rank=1),
-        ShownColumn("OFFSET", "offset", NUMBER),
+        ShownColumn("SEGMENT", "segment_base_offset", "number", rank=1),
+        ShownColumn("OFFSET", "offset", "number"),
         ShownColumn("GOES BY", "reason"),
     ),
 )
 _CLEANED_LOGS = TableView(
     columns=(
         ShownColumn(
-            "CLEANS", lambda row: (row.first_dirty_offset, row.end_offset) if row.passes else None, RANGE
+            "CLEANS", lambda row: (row.first_dirty_offset, row.end_offset) if row.passes else None, "range"
         ),
-        ShownColumn("FREES", lambda row: max(row.bytes_read - row.bytes_written, 0), SIZE),
-        ShownColumn("OF", "bytes_read", SIZE, rank=1),
-        ShownColumn("KEYS", "keys", COUNT, rank=2),
-        ShownColumn("TOMBSTONES GO", "tombstones_removed", COUNT, rank=3),
+        ShownColumn("FREES", lambda row: max(row.bytes_read - row.bytes_written, 0), "size"),
+        ShownColumn("OF", "bytes_read", "size", rank=1),
+        ShownColumn("KEYS", "keys", "count", rank=2),
+        ShownColumn("TOMBSTONES GO", "tombstones_removed", "count", rank=3),
         ShownColumn("", _end_of, least=16),
     ),
     verdict=_cleaning,

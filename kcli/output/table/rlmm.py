@@ -12,21 +12,7 @@ from rich.console import RenderableType
 
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.output.screen import Screen, Symbols
-from kcli.output.table.columns import (
-    COUNT,
-    DEFINED,
-    DURATION,
-    NUMBER,
-    RANGE,
-    RIGHT_TEXT,
-    SIZE,
-    TIME,
-    TIME_OF_DAY,
-    YES_OR_NO,
-    ShownColumn,
-    offsets_column,
-    span,
-)
+from kcli.output.table.columns import YES_OR_NO, ShownColumn, offsets_column, span
 from kcli.output.table.fitted_table import StyledLines, sentences
 from kcli.output.table.lookup import count_found
 from kcli.output.table.retention import assumptions
@@ -127,17 +113,17 @@ def _events_total(rows: Sequence[RlmmEventRow]) -> str:
 
 EVENTS = TableView(
     columns=(
-        ShownColumn("AT", "metadata_offset", RIGHT_TEXT),
-        ShownColumn("TIME (UTC)", "event_timestamp_ms", TIME_OF_DAY),
+        ShownColumn("AT", "metadata_offset", "right text"),
+        ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
         ShownColumn("SEGMENT ID", "segment_id"),
         offsets_column("start_offset", "end_offset"),
-        ShownColumn("SIZE", "segment_size_bytes", SIZE, rank=2),
+        ShownColumn("SIZE", "segment_size_bytes", "size", rank=2),
         ShownColumn("EVENT", _event, least=12, style=_style_state),
-        ShownColumn("BY", "broker_id", NUMBER, rank=1),
+        ShownColumn("BY", "broker_id", "number", rank=1),
     ),
     shared=(
         SharedColumn("TOPIC-PARTITION", _topic_partition, noun=("partition",), may_overflow=True),
-        SharedColumn("METADATA", lambda row: row.metadata_partition, "__remote_log_metadata-{}", kind=NUMBER),
+        METADATA._replace(header="METADATA", value=attrgetter("metadata_partition"), kind="number"),
         SharedColumn("DIR", lambda row: row.dir, are_paths=True, is_last=True),
     ),
     facts=lambda rows: [counted(len(rows), "event")],
@@ -230,10 +216,10 @@ SEGMENT_VIEW = TableView(
         ShownColumn("SEGMENT ID", "segment_id"),
         offsets_column("start_offset", "end_offset"),
         ShownColumn("EPOCH", _epochs, rank=5),
-        ShownColumn("SIZE", "segment_size_bytes", SIZE, rank=2),
-        ShownColumn("COPIED (UTC)", "copy_finished_ms", TIME_OF_DAY, rank=1),
-        ShownColumn("TOOK", _took, DURATION, rank=4),
-        ShownColumn("BY", "broker_id", NUMBER, rank=3),
+        ShownColumn("SIZE", "segment_size_bytes", "size", rank=2),
+        ShownColumn("COPIED (UTC)", "copy_finished_ms", "time of day", rank=1),
+        ShownColumn("TOOK", _took, "duration", rank=4),
+        ShownColumn("BY", "broker_id", "number", rank=3),
         ShownColumn("STATE", _state_in_words, style=_style_state),
     ),
     severity=lambda row: "warning" if row.state in UNFINISHED else None,
@@ -265,9 +251,9 @@ class PartitionSegments(NamedTuple):
 
 PARTITION_VIEW = TableView(
     columns=(
-        ShownColumn("SEGMENTS", lambda own: len(own.rows), COUNT),
-        ShownColumn("OFFSETS", "offsets", RANGE),
-        ShownColumn("SIZE", lambda own: sum(row.segment_size_bytes for row in own.rows), SIZE, rank=2),
+        ShownColumn("SEGMENTS", lambda own: len(own.rows), "count"),
+        ShownColumn("OFFSETS", "offsets", "range"),
+        ShownColumn("SIZE", lambda own: sum(row.segment_size_bytes for row in own.rows), "size", rank=2),
         ShownColumn("STATES", lambda own: _count_states(list(map(_state, own.rows))), least=24),
     ),
     severity=lambda own: "warning" if own.unfinished else None,
@@ -275,8 +261,8 @@ PARTITION_VIEW = TableView(
 )
 HIGHEST = TableView(
     columns=(
-        ShownColumn("EPOCH", "epoch", NUMBER),
-        ShownColumn("HIGHEST OFFSET", "highest_offset", NUMBER),
+        ShownColumn("EPOCH", "epoch", "number"),
+        ShownColumn("HIGHEST OFFSET", "highest_offset", "number"),
     ),
     shared=PARTITION_COLUMNS,
 )
@@ -289,10 +275,10 @@ def _history_event(row: RemoteHistoryRow) -> str:
 
 HISTORY = TableView(
     columns=(
-        ShownColumn("AT", "metadata_offset", RIGHT_TEXT),
-        ShownColumn("TIME (UTC)", "event_timestamp_ms", TIME_OF_DAY),
-        ShownColumn("AFTER", "since_previous_ms", DURATION),
-        ShownColumn("BY", "broker_id", NUMBER),
+        ShownColumn("AT", "metadata_offset", "right text"),
+        ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
+        ShownColumn("AFTER", "since_previous_ms", "duration"),
+        ShownColumn("BY", "broker_id", "number"),
         ShownColumn("EVENT", _history_event, least=12, style=_style_state),
     ),
     shared=(SharedColumn("SEGMENT ID", lambda row: row.segment_id, "segment {}"), *PARTITION_COLUMNS),
@@ -306,16 +292,16 @@ def _adds(row: RemoteReplayRow) -> str:
 
 REPLAYS = TableView(
     columns=(
-        ShownColumn("COVERS TO", "covered_offset", NUMBER),
-        ShownColumn("COMMITTED", "committed_offset", NUMBER, rank=2),
-        ShownColumn("SEGMENTS", "segments", COUNT),
+        ShownColumn("COVERS TO", "covered_offset", "number"),
+        ShownColumn("COMMITTED", "committed_offset", "number", rank=2),
+        ShownColumn("SEGMENTS", "segments", "count"),
         ShownColumn("AS EVENTS", lambda row: YES_OR_NO[row.is_as_events]),
-        ShownColumn("EVENTS TO", "last_offset", NUMBER, rank=1),
-        ShownColumn("AFTER", "events_after", COUNT),
+        ShownColumn("EVENTS TO", "last_offset", "number", rank=1),
+        ShownColumn("AFTER", "events_after", "count"),
         ShownColumn("REPLAY ADDS", _adds),
     ),
     severity=lambda row: "warning" if row.is_as_events is False else None,
-    shared=(NAME, METADATA._replace(header="METADATA", kind=NUMBER), DIR),
+    shared=(NAME, METADATA._replace(header="METADATA", kind="number"), DIR),
     facts=lambda rows: [counted(len(rows), "remote_log_snapshot")],
 )
 
@@ -359,12 +345,12 @@ def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
 CHECKS = TableView(
     columns=(
         ShownColumn("RESULT", "result"),
-        ShownColumn("COPIED", "copied", COUNT),
-        ShownColumn("UNFINISHED", _unfinished, COUNT),
-        ShownColumn("SUPERSEDED", "superseded", COUNT, rank=2),
-        ShownColumn("BYTES", "remote_bytes", SIZE),
-        ShownColumn("EVENTS", "events", COUNT, rank=3),
-        ShownColumn("FINDINGS", "findings", COUNT),
+        ShownColumn("COPIED", "copied", "count"),
+        ShownColumn("UNFINISHED", _unfinished, "count"),
+        ShownColumn("SUPERSEDED", "superseded", "count", rank=2),
+        ShownColumn("BYTES", "remote_bytes", "size"),
+        ShownColumn("EVENTS", "events", "count", rank=3),
+        ShownColumn("FINDINGS", "findings", "count"),
     ),
     shared=PARTITION_COLUMNS,
     severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
@@ -391,13 +377,13 @@ def _tiered(rows: Sequence[Any]) -> str:
 
 TIER_OFFSETS = TableView(
     columns=(
-        ShownColumn("EARLIEST", "earliest_offset", DEFINED),
-        ShownColumn("EARLIEST LOCAL", "earliest_local_offset", DEFINED),
-        ShownColumn("LATEST TIERED", "latest_tiered_offset", DEFINED),
-        ShownColumn("NOT COPIED FROM", "earliest_pending_upload_offset", DEFINED, rank=1),
-        ShownColumn("LATEST", "latest_offset", DEFINED),
-        ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=3),
-        ShownColumn("NEWEST LOCAL (UTC)", "max_timestamp", TIME, rank=2),
+        ShownColumn("EARLIEST", "earliest_offset", "defined"),
+        ShownColumn("EARLIEST LOCAL", "earliest_local_offset", "defined"),
+        ShownColumn("LATEST TIERED", "latest_tiered_offset", "defined"),
+        ShownColumn("NOT COPIED FROM", "earliest_pending_upload_offset", "defined", rank=1),
+        ShownColumn("LATEST", "latest_offset", "defined"),
+        ShownColumn("EPOCH", "latest_epoch", "number", rank=3),
+        ShownColumn("NEWEST LOCAL (UTC)", "max_timestamp", "time", rank=2),
     ),
     verdict=_tiered,
 )
@@ -480,9 +466,9 @@ def draw_coverage(answer: TableInput) -> Iterator[RenderableType]:
         columns=(
             ShownColumn("OFFSETS", lambda coverage: span(*coverage.bounds)),
             ShownColumn("TIERS", draw_tiers),
-            ShownColumn("LOCAL", lambda coverage: coverage.bytes("local_bytes"), SIZE, rank=1),
-            ShownColumn("REMOTE", lambda coverage: coverage.bytes("remote_bytes"), SIZE, rank=1),
-            ShownColumn("SAFE TO LOSE", lambda coverage: coverage.bytes("safe_to_lose_bytes"), SIZE),
+            ShownColumn("LOCAL", lambda coverage: coverage.bytes("local_bytes"), "size", rank=1),
+            ShownColumn("REMOTE", lambda coverage: coverage.bytes("remote_bytes"), "size", rank=1),
+            ShownColumn("SAFE TO LOSE", lambda coverage: coverage.bytes("safe_to_lose_bytes"), "size"),
         ),
         verdict=lambda rows: _covered(rows, answer),
     )
@@ -537,8 +523,8 @@ _RETENTION = TableView(
         ShownColumn("TIER", "tier"),
         ShownColumn("SEGMENT ID", "segment_id"),
         offsets_column("start_offset", "end_offset"),
-        ShownColumn("SIZE", "size_bytes", SIZE, rank=2),
-        ShownColumn("GOES", "order", NUMBER, style="red"),
+        ShownColumn("SIZE", "size_bytes", "size", rank=2),
+        ShownColumn("GOES", "order", "number", style="red"),
         ShownColumn("RULE", "rule"),
         ShownColumn("WHY", "reason", rank=1, least=20),
     ),
@@ -552,9 +538,9 @@ OUTCOMES = {
 }
 FOLLOWERS = TableView(
     columns=(
-        ShownColumn("FETCHES FROM", "fetch_offset", NUMBER),
+        ShownColumn("FETCHES FROM", "fetch_offset", "number"),
         ShownColumn("SEGMENT ID", "remote.segment_id", rank=2),
-        ShownColumn("THEN FROM", "next_fetch_offset", NUMBER),
+        ShownColumn("THEN FROM", "next_fetch_offset", "number"),
         ShownColumn("THE FOLLOWER", lambda row: OUTCOMES.get(row.outcome, row.outcome), least=20),
     ),
     severity=lambda row: "error" if row.outcome == "failed" else None,
@@ -574,8 +560,8 @@ def _compared(rows: Sequence[RlmmClusterOffsetRow]) -> str:
 CLUSTER_OFFSETS = TableView(
     columns=(
         ShownColumn("QUERY", "query"),
-        ShownColumn("CLUSTER", "cluster_offset", DEFINED, style="bold"),
-        ShownColumn("ON DISK", "disk_offset", DEFINED, rank=1),
+        ShownColumn("CLUSTER", "cluster_offset", "defined", style="bold"),
+        ShownColumn("ON DISK", "disk_offset", "defined", rank=1),
     ),
     shared=(
         SharedColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", noun=("partition",)),

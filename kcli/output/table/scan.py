@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from kcli.kafka.findings.findings import Finding
-from kcli.output.table.columns import COUNT, NUMBER, SIZE, TIME, ShownColumn, offsets_column, severity_of
+from kcli.output.table.columns import ShownColumn, offsets_column, severity_of
 from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView
 from kcli.output.units import counted, joined, size, tally
 from kcli.rows.scan import ScanSegmentRow, ScanSummary
@@ -78,13 +78,13 @@ def _view(
     return TableView(
         columns=(
             first,
-            ShownColumn("BATCHES", "summary.batches", COUNT, rank=6),
-            ShownColumn("RECORDS", "summary.records", COUNT, rank=7),
-            ShownColumn("SIZE", "log_bytes", SIZE),
+            ShownColumn("BATCHES", "summary.batches", "count", rank=6),
+            ShownColumn("RECORDS", "summary.records", "count", rank=7),
+            ShownColumn("SIZE", "log_bytes", "size"),
             offsets_column("summary.base_offset", "summary.last_offset", rank=1),
             *([RATIO] if has_ratios else []),
             ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=8),
-            ShownColumn("NEWEST (UTC)", "summary.max_timestamp", TIME, rank=9),
+            ShownColumn("NEWEST (UTC)", "summary.max_timestamp", "time", rank=9),
             ShownColumn(
                 "RESULT",
                 result,
@@ -144,5 +144,5 @@ def _total(rows: Sequence[Any]) -> str:
 
 
 RATIO = ShownColumn("RATIO", _ratio, least=12)
-SEGMENT_COUNT = ShownColumn("SEGS", "segments", NUMBER, rank=2)
-SEGMENT_CELL = ShownColumn("SEGMENT", _segment, NUMBER)
+SEGMENT_COUNT = ShownColumn("SEGS", "segments", "number", rank=2)
+SEGMENT_CELL = ShownColumn("SEGMENT", _segment, "number")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from kcli.output.table.columns import NUMBER, RIGHT_TEXT, TEXT_KIND, Kind, ShownColumn
+from kcli.output.table.columns import KindName, ShownColumn
 from kcli.output.units import counted
 from kcli.rows.partitions import Where
 from kcli.rows.startup import StartedWhere
@@ -28,7 +28,7 @@ class SharedColumn(NamedTuple):
     value: Callable[[Any], Any]
     title: str = "{}"
     noun: tuple[str, ...] = ()
-    kind: Kind = TEXT_KIND
+    kind: KindName = "text"
     rank: int = 0
     are_paths: bool = False
     is_last: bool = False
@@ -117,7 +117,7 @@ def where_columns(rows: Sequence[Any]) -> list[SharedColumn]:
         *([name] if are_partitions else []),
         *_file_columns(rows),
         SharedColumn(
-            "BROKER", of(lambda where: where.broker_id), "broker {}", (), NUMBER, rank=7, is_last=True
+            "BROKER", of(lambda where: where.broker_id), "broker {}", (), "number", rank=7, is_last=True
         ),
         SharedColumn("CLUSTER", of(lambda where: where.cluster_id), "cluster {}", rank=8, is_last=True),
         SharedColumn(
@@ -145,7 +145,7 @@ def _file_columns(rows: Sequence[Any]) -> list[SharedColumn]:
             epoch = f"-{int(match[2])}" if match[2] else ""
             short[name] = f"{int(match[1])}{epoch}{'' if match[3] == usual[0][0] else match[3]}"
     header = "SEGMENT" if len(parts) == len(names) else "FILE"
-    return [SharedColumn(header, lambda row: short[row.source.file], kind=RIGHT_TEXT, may_overflow=True)]
+    return [SharedColumn(header, lambda row: short[row.source.file], kind="right text", may_overflow=True)]
 
 
 def replica_names(places: Iterable[Where]) -> dict[str, str]:

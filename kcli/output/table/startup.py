@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from formats.names import CLUSTER_METADATA
 from kcli.kafka.storage.file_actions import REBUILT
 from kcli.output.screen import Screen
-from kcli.output.table.columns import COUNT, NUMBER, SIZE, STYLES, ShownColumn
+from kcli.output.table.columns import STYLES, ShownColumn
 from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table
@@ -302,11 +302,11 @@ def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
 PARTITIONS = TableView(
     columns=(
         ShownColumn("OUTCOME", "outcome"),
-        ShownColumn("SEGS", "segments", NUMBER, rank=6),
-        ShownColumn("START", "log_start_offset", NUMBER, rank=3),
-        ShownColumn("END", "log_end_offset", NUMBER),
-        ShownColumn("READS", "bytes_read", SIZE, rank=5),
-        ShownColumn("LOSES", "records_lost", COUNT, rank=1),
+        ShownColumn("SEGS", "segments", "number", rank=6),
+        ShownColumn("START", "log_start_offset", "number", rank=3),
+        ShownColumn("END", "log_end_offset", "number"),
+        ShownColumn("READS", "bytes_read", "size", rank=5),
+        ShownColumn("LOSES", "records_lost", "count", rank=1),
         ShownColumn("RECOVERY", _changes, least=24, rank=2, style=STYLES["warning"]),
     ),
     shared=(SharedColumn("STOPPED", _stop, "stopped {}", rank=4),),
@@ -318,7 +318,7 @@ BY_RELEASE = TableView(
         ShownColumn("WHY", _why, least=30, rank=1),
     ),
     shared=(
-        SharedColumn("BROKER", lambda row: row.broker_id, "broker {}", kind=NUMBER),
+        SharedColumn("BROKER", lambda row: row.broker_id, "broker {}", kind="number"),
         SharedColumn("KAFKA", lambda row: row.kafka_version, "Kafka {}"),
     ),
     severity=lambda row: "error" if row.outcome in {FAILS, WAITS} else "warning" if row.reason else None,
@@ -328,15 +328,15 @@ LOG_DIR_COLUMN = SharedColumn("LOG DIR", lambda log_dir: log_dir.dir, are_paths=
 LOG_DIRS = (
     ShownColumn("STOPPED", _stop, rank=2),
     ShownColumn("OUTCOME", "outcome", style=lambda text: STYLES["error"] if text == OFFLINE else ""),
-    ShownColumn("PARTITIONS", "partitions", COUNT, rank=4),
-    ShownColumn("FAIL", lambda log_dir: log_dir.failing_partitions or None, COUNT, rank=3),
-    ShownColumn("READS", "bytes_read", SIZE, rank=5),
+    ShownColumn("PARTITIONS", "partitions", "count", rank=4),
+    ShownColumn("FAIL", lambda log_dir: log_dir.failing_partitions or None, "count", rank=3),
+    ShownColumn("READS", "bytes_read", "size", rank=5),
     ShownColumn("WHY", "error", least=12, rank=1),
 )
 FILE_COLUMNS = (
     ShownColumn("", "action", style=lambda text: ACTION_STYLES.get(text, "")),
     ShownColumn("FILE", "file"),
-    ShownColumn("BEFORE", "size_before", SIZE, rank=2),
-    ShownColumn("AFTER", "size_after", SIZE, rank=2),
+    ShownColumn("BEFORE", "size_before", "size", rank=2),
+    ShownColumn("AFTER", "size_after", "size", rank=2),
     ShownColumn("WHY", "reason", least=16, rank=1, style="dim"),
 )

@@ -13,18 +13,7 @@ from rich.console import RenderableType
 from kcli.kafka.findings.findings import Finding
 from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
-from kcli.output.table.columns import (
-    CLOCK,
-    NUMBER,
-    SIZE,
-    TEXT_KIND,
-    TIME,
-    TIME_OF_DAY,
-    ShownColumn,
-    contents,
-    findings_line,
-    mark_column,
-)
+from kcli.output.table.columns import KindName, ShownColumn, contents, findings_line, mark_column
 from kcli.output.table.fitted_table import Line, StyledLines, fitted, lines_of, sentences
 from kcli.output.table.shared_columns import SharedColumn, merged_replicas, where_columns, where_of
 from kcli.output.units import counted, only_day
@@ -181,9 +170,9 @@ def _without_day(columns: Sequence[ShownColumn], rows: Sequence[Any]) -> tuple[l
     """Return columns whose times are all of one day as clocks, and the days."""
     shown, days = list(columns), []
     for place, column in enumerate(columns):
-        if column.kind is TIME_OF_DAY and (day := only_day(map(column.value_of, rows))):
+        if column.kind == "time of day" and (day := only_day(map(column.value_of, rows))):
             days.append(f"{day} UTC")
-            shown[place] = column._replace(kind=CLOCK)
+            shown[place] = column._replace(kind="clock")
     return shown, days
 
 
@@ -219,14 +208,14 @@ def default_view(columns: Sequence[Column], drawn: TableInput) -> TableView:
 
 
 def _column(place: int, column: Column, row: Any) -> ShownColumn:
-    kind = {"int": NUMBER, "timestamp": TIME}.get(column.kind, TEXT_KIND)
-    if kind is NUMBER and column.name.endswith(("_bytes", "_size")):
-        kind = SIZE
+    kind: KindName = "number" if column.kind == "int" else "time" if column.kind == "timestamp" else "text"
+    if kind == "number" and column.name.endswith(("_bytes", "_size")):
+        kind = "size"
     is_plain = isinstance(row, PlainRow)
     header = column.name if is_plain else column.name.upper().replace("_", " ")
-    header += " (UTC)" if kind is TIME else ""
-    least = LEAST_OF_A_TEXT if kind is TEXT_KIND else None
-    value = partial(_value, place, is_text=kind is TEXT_KIND)
+    header += " (UTC)" if kind == "time" else ""
+    least = LEAST_OF_A_TEXT if kind == "text" else None
+    value = partial(_value, place, is_text=kind == "text")
     rank = place + 1 + (MOST_COLUMNS if is_plain and SECONDARY.fullmatch(column.name) else 0)
     return ShownColumn(header, value, kind, rank=rank, least=least, is_cut=True)
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from formats.messages.transaction import TRANSACTION_STATES
 from kcli.kafka.findings.findings import Finding
 from kcli.output.screen import Screen
-from kcli.output.table.columns import COUNT, DEFINED, DURATION, NUMBER, TIME, TIME_OF_DAY, ShownColumn
+from kcli.output.table.columns import ShownColumn
 from kcli.output.table.fitted_table import command_lines, sentences
 from kcli.output.table.shared_columns import name_of
 from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView
@@ -38,12 +38,12 @@ def _producers_verdict(findings: Sequence[Finding], rows: Sequence[ProducerRow])
 REMEMBERED_PRODUCERS = TableView(
     columns=(
         ShownColumn("PRODUCER", _producer),
-        ShownColumn("LAST SEQ", "last_sequence", DEFINED, rank=4),
-        ShownColumn("LAST OFFSET", "last_offset", DEFINED),
-        ShownColumn("LAST SEEN (UTC)", "last_timestamp", TIME_OF_DAY),
-        ShownColumn("OPEN FROM", "current_txn_start_offset", NUMBER, rank=1, style="yellow"),
-        ShownColumn("EXPIRES (UTC)", "expires_at", TIME, rank=2),
-        ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", DEFINED, rank=5),
+        ShownColumn("LAST SEQ", "last_sequence", "defined", rank=4),
+        ShownColumn("LAST OFFSET", "last_offset", "defined"),
+        ShownColumn("LAST SEEN (UTC)", "last_timestamp", "time of day"),
+        ShownColumn("OPEN FROM", "current_txn_start_offset", "number", rank=1, style="yellow"),
+        ShownColumn("EXPIRES (UTC)", "expires_at", "time", rank=2),
+        ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", "defined", rank=5),
     ),
     merged=lambda row: (
         row.producer_id,
@@ -71,8 +71,8 @@ TRANSACTIONAL_IDS = TableView(
         ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
         ShownColumn("PRODUCER", _producer),
         ShownColumn("STATE", "state", style=lambda state: "yellow" if state in UNDER_WAY else ""),
-        ShownColumn("UPDATED (UTC)", "last_update_timestamp", TIME_OF_DAY, rank=2),
-        ShownColumn("TIMEOUT", "timeout_ms", DURATION, rank=3),
+        ShownColumn("UPDATED (UTC)", "last_update_timestamp", "time of day", rank=2),
+        ShownColumn("TIMEOUT", "timeout_ms", "duration", rank=3),
         ShownColumn("PARTITIONS", lambda row: joined(map(str, row.partitions)), rank=1, least=16),
     ),
     verdict=_transactions_verdict,
@@ -123,10 +123,10 @@ OPEN_TRANSACTIONS = TableView(
         ShownColumn("PRODUCER", _producer),
         ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
         ShownColumn("STATE", "coordinator_state", least=14),
-        ShownColumn("FROM", "start_offset", NUMBER, rank=3, style="bold"),
-        ShownColumn("SINCE (UTC)", "start_timestamp", TIME_OF_DAY, rank=6),
-        ShownColumn("LSO", "last_stable_offset", NUMBER, rank=5),
-        ShownColumn("WAITING", "records_waiting", COUNT, rank=4),
+        ShownColumn("FROM", "start_offset", "number", rank=3, style="bold"),
+        ShownColumn("SINCE (UTC)", "start_timestamp", "time of day", rank=6),
+        ShownColumn("LSO", "last_stable_offset", "number", rank=5),
+        ShownColumn("WAITING", "records_waiting", "count", rank=4),
         ShownColumn(
             "HANGS", lambda row: HANGS[row.hanging], rank=2, style=lambda word: "red" if word == "yes" else ""
         ),

@@ -1,7 +1,7 @@
 """The view of `truncate`: what changes, the rounds with a leader, and what goes on the line of offsets."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.output.screen import Screen
-from kcli.output.table.columns import CHANGE, COUNT, NUMBER, SIZE, STYLES, ShownColumn, span
+from kcli.output.table.columns import STYLES, ShownColumn, span
 from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableView
@@ -115,10 +115,10 @@ def _segment_lines(row: TruncationRow) -> Iterator[SegmentLine]:
 
 SEGMENT_COLUMNS = (
     ShownColumn("", lambda line: SIGNS[line.segment.action], style=lambda sign: SIGN_STYLES[sign]),
-    ShownColumn("SEGMENT", "segment.base_offset", NUMBER),
+    ShownColumn("SEGMENT", "segment.base_offset", "number"),
     ShownColumn("OFFSETS", lambda line: span(line.segment.base_offset, line.end)),
-    ShownColumn("SIZE", "segment.size_before", SIZE),
-    ShownColumn("AFTER", "segment.size_after", SIZE),
+    ShownColumn("SIZE", "segment.size_before", "size"),
+    ShownColumn("AFTER", "segment.size_after", "size"),
     ShownColumn("", "note", rank=1, least=10),
 )
 
@@ -159,6 +159,10 @@ def _log_start(row: TruncationRow) -> tuple[int, int] | None:
     return None if len(set(pair)) == 1 else pair
 
 
+def _moved(field: str) -> Callable[[TruncationRow], Any]:
+    return attrgetter(f"{field}_before", f"{field}_after")
+
+
 def _epoch(row: TruncationRow) -> tuple[Any, ...]:
     return tuple(entries[-1].epoch if entries else None for entries in (row.epochs_before, row.epochs_after))
 
@@ -187,19 +191,19 @@ def _verdict(rows: Sequence[TruncationRow]) -> str:
 
 TRUNCATIONS = TableView(
     columns=(
-        ShownColumn("LOG START", _log_start, CHANGE, rank=5),
-        ShownColumn("LOG END", attrgetter("log_end_offset_before", "log_end_offset_after"), CHANGE),
-        ShownColumn("HW", attrgetter("high_watermark_before", "high_watermark_after"), CHANGE, rank=3),
-        ShownColumn("RECOVERY", attrgetter("recovery_point_before", "recovery_point_after"), CHANGE, rank=8),
-        ShownColumn("EPOCH", _epoch, CHANGE, rank=6),
-        ShownColumn("LOSES", "records_lost", COUNT, style="red"),
-        ShownColumn("SIZE", "bytes_removed", SIZE, rank=1, style="red"),
+        ShownColumn("LOG START", _log_start, "change", rank=5),
+        ShownColumn("LOG END", _moved("log_end_offset"), "change"),
+        ShownColumn("HW", _moved("high_watermark"), "change", rank=3),
+        ShownColumn("RECOVERY", _moved("recovery_point"), "change", rank=8),
+        ShownColumn("EPOCH", _epoch, "change", rank=6),
+        ShownColumn("LOSES", "records_lost", "count", style="red"),
+        ShownColumn("SIZE", "bytes_removed", "size", rank=1, style="red"),
         ShownColumn("OFFSETS", "lost_offsets", rank=4),
         ShownColumn("WRITTEN (UTC)", _written, rank=7),
         ShownColumn("OUTCOME", "outcome", rank=2),
     ),
     shared=(
-        SharedColumn("TO", lambda row: row.target_offset, "truncate to {}", kind=NUMBER),
+        SharedColumn("TO", lambda row: row.target_offset, "truncate to {}", kind="number"),
         SharedColumn("LEADER", lambda row: row.leader_dir, "follows {}", rank=10),
         SharedColumn("", lambda _: "dry run"),
     ),

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from kcli.output.screen import ASCII, UTF8, Screen
-from kcli.output.table.columns import COUNT, NUMBER, RIGHT_TEXT, ShownColumn, span
+from kcli.output.table.columns import ShownColumn, span
 from kcli.output.table.fitted_table import cut, table
 
 
@@ -21,8 +21,8 @@ class Row(NamedTuple):
 NAME = ShownColumn("NAME", "name", may_overflow=True)
 COLUMNS = (
     NAME,
-    ShownColumn("NUMBER", "number", NUMBER, rank=2),
-    ShownColumn("COUNT", "number", COUNT, rank=1),
+    ShownColumn("NUMBER", "number", "number", rank=2),
+    ShownColumn("COUNT", "number", "count", rank=1),
     ShownColumn("TEXT", "text", least=10),
 )
 
@@ -104,10 +104,10 @@ def test_rows_of_one_long_name_follow_one_line_that_has_it():
 
 
 def test_a_long_name_that_stands_right_does_not_touch_the_one_before():
-    name = ShownColumn("NAME", "name", RIGHT_TEXT, may_overflow=True)
+    name = ShownColumn("NAME", "name", "right text", may_overflow=True)
     rows = [*(Row("x", 1, "text") for _ in range(20)), Row("a longer name", 2, "text")]
 
-    assert lines([ShownColumn("TEXT", "text"), name, ShownColumn("NUMBER", "number", NUMBER)], rows, 20)[
+    assert lines([ShownColumn("TEXT", "text"), name, ShownColumn("NUMBER", "number", "number")], rows, 20)[
         -2:
     ] == ["text  a longer name", "                 2"]
 
