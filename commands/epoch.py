@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.command import Command
-from kcli.cli.option import REQUIRED, argument, option
+from kcli.cli.option import REQUIRED, argument, number, offset_number, option
 from kcli.cli.options import BROKER_STATE, RUNNING, Given
 from kcli.cli.parsers import parse_epochs, parse_offset, split_list
 from kcli.cli.status import UsageError
@@ -27,19 +27,17 @@ EPOCH_CODES = ("EPOCH-", "START-008")
 FROM = option(
     "--from",
     "Take the epochs from leader-epoch-checkpoint (the default), or from the batches themselves.",
-    default="checkpoint",
+    usual="checkpoint",
     choices=SOURCES,
-    show_default=False,
 )
 
 TEXT_WORD = "text"
 RESET_WORDS = ("earliest", "latest", "none")
 
-CURRENT_LEADER_EPOCH = option(
+CURRENT_LEADER_EPOCH = number(
     "--current-leader-epoch N",
     "The leader epoch that the request names; a broker that knows another answers with an error.",
     min=0,
-    max=INT32,
 )
 
 METADATA_OPTION = option(
@@ -92,8 +90,8 @@ def end_offset(
         "The epochs to ask for; all: every epoch in the cache and its neighbours.",
         default=REQUIRED,
     ),
-    log_end_offset: int | None = option(
-        "--log-end-offset N", "The log end offset, instead of the one that the files give.", min=0, max=INT64
+    log_end_offset: int | None = offset_number(
+        "--log-end-offset N", "The log end offset, instead of the one that the files give."
     ),
     current_leader_epoch: int | None = CURRENT_LEADER_EPOCH,
     metadata: str | None = METADATA_OPTION,

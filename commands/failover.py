@@ -3,13 +3,12 @@
 from functools import partial
 
 from kcli.cli.command import Command
-from kcli.cli.option import option
+from kcli.cli.option import number, option
 from kcli.cli.options import Given
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
-from kcli.words import INT32
 
 SETTINGS = "Settings that the metadata lacks"
 
@@ -22,13 +21,12 @@ def failover(
         "--all", "Show the partitions that do not change, too; alone: all as they are."
     ),
     zk: bool = option("--zk", "By the rules of a controller of the ZooKeeper era."),
-    min_insync_replicas: int = option(
+    min_insync_replicas: int = number(
         "--min-insync-replicas N",
         "Of server.properties, for topics without their own.",
         SETTINGS,
         default=1,
         min=1,
-        max=INT32,
     ),
     unclean_leader_election: bool = option(
         "--unclean-leader-election", "server.properties enables it, for topics without their own.", SETTINGS

@@ -5,8 +5,8 @@ from glob import has_magic
 from typing import Any, NamedTuple
 
 from kcli.cli.command import Command, RowTopics
-from kcli.cli.option import option
-from kcli.cli.options import BROKER, Given
+from kcli.cli.option import moment, option
+from kcli.cli.options import COORDINATOR_VERSION, Given
 from kcli.cli.parsers import parse_moment, parse_release, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -26,11 +26,7 @@ class GroupOptions(NamedTuple):
     """Which groups, and up to which record."""
 
     group: list[str] | None = option("--group NAME,...", "Only these groups; globs.")
-    at: str | None = option(
-        "--at OFFSET|TIME",
-        "Records up to this offset of __consumer_offsets, or up to this time (ISO-8601, @-1h, epoch ms of "
-        "12 digits or more).",
-    )
+    at: str | None = moment("Records", "__consumer_offsets")
 
 
 def _command(name: str, given: Given, job: Any, groups: GroupOptions, **more: Any) -> Command:
@@ -72,9 +68,7 @@ def _command(name: str, given: Given, job: Any, groups: GroupOptions, **more: An
 def list_groups(
     *,
     groups: GroupOptions,
-    kafka_version: str | None = option(
-        "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
-    ),
+    kafka_version: str | None = COORDINATOR_VERSION,
     by_bytes: bool = option("--storage", "What the records of each group take in the log, by type."),
     given: Given,
 ) -> Command:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from formats.bounds import LARGEST_BATCH
 from kcli.cli.command import Command
 from kcli.cli.metadata import remote_metadata_of
-from kcli.cli.option import REQUIRED, argument, option
+from kcli.cli.option import REQUIRED, argument, number, option
 from kcli.cli.options import Given
 from kcli.cli.parsers import parse_offset, parse_time
 from kcli.cli.typer_command import Group
-from kcli.words import INT32
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Unit
@@ -63,12 +62,8 @@ def timestamp(
     ),
     *,
     exit_code: bool = EXIT_CODE,
-    max_batch_bytes: int = option(
-        "--max-batch-bytes N",
-        "Bound on a batch that is decompressed.",
-        default=LARGEST_BATCH,
-        min=1,
-        max=INT32,
+    max_batch_bytes: int = number(
+        "--max-batch-bytes N", "Bound on a batch that is decompressed.", default=LARGEST_BATCH, min=1
     ),
     given: Given,
 ) -> Command:

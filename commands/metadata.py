@@ -7,13 +7,13 @@ from glob import has_magic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.cli.command import Command, RowTopics
-from kcli.cli.option import option
+from kcli.cli.option import moment, number, option
 from kcli.cli.options import Given
 from kcli.cli.parsers import parse_moment
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.output.answer import Answer
-from kcli.words import INT32, INT64
+from kcli.words import INT64
 
 if TYPE_CHECKING:
     from kcli.jobs.metadata import MetadataQuery
@@ -38,11 +38,7 @@ def _command(name: str, given: Given, job: Any, query: "MetadataQuery", **more: 
 class ImageOptions(NamedTuple):
     """Up to which record, and what of it is shown."""
 
-    at: str | None = option(
-        "--at OFFSET|TIME",
-        "Records up to this offset of the metadata log, or up to this time (ISO-8601, @-1h, epoch ms of 12 "
-        "digits or more).",
-    )
+    at: str | None = moment("Records", "the metadata log")
     secrets: bool = SECRETS
 
     def query(self, given: Given, **more: Any) -> "MetadataQuery":
@@ -85,9 +81,7 @@ def show(*, image: ImageOptions, given: Given) -> Command:
 @app.command("history")
 def history(
     *,
-    node: int | None = option(
-        "--node N", "Changes of this broker, controller or voter, too.", min=0, max=INT32
-    ),
+    node: int | None = number("--node N", "Changes of this broker, controller or voter, too.", min=0),
     topic_id: str | None = option("--topic-id ID", "Changes of this topic, also where it was deleted."),
     image: ImageOptions,
     given: Given,

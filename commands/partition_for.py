@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.option import option
+from kcli.cli.option import number, option
 from kcli.cli.options import Output
 from kcli.cli.status import UsageError
 from kcli.words import INT32
@@ -37,8 +37,8 @@ def partition_for(
     share_group: list[str] | None = option(
         "--share-group GROUP:ID:PARTITION", "A share partition, in __share_group_state; repeatable."
     ),
-    partitions: int | None = option(
-        "--partitions N", "Partitions of the topic; 50 unless a --key is given.", min=1, max=INT32
+    partitions: int | None = number(
+        "--partitions N", "Partitions of the topic; 50 unless a --key is given.", min=1
     ),
     output: Output,
 ) -> None:

@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from functools import partial
 
 from kcli.cli.command import Command
-from kcli.cli.option import argument, choose, option
+from kcli.cli.option import argument, choose, number, option
 from kcli.cli.options import BROKER_STATE, RUNNING, Given, Output
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
-from kcli.words import INT32
 
 DEFAULT_RANGE = 10_000
 
@@ -54,9 +53,7 @@ def diff(
 @app.command("fingerprint")
 def fingerprint(
     *,
-    every: int = option(
-        "--every N", "Offsets of a range: one hash for each.", default=DEFAULT_RANGE, min=1, max=INT32
-    ),
+    every: int = number("--every N", "Offsets of a range: one hash for each.", default=DEFAULT_RANGE, min=1),
     given: Given,
 ) -> Command:
     """Print a hash for each range of offsets of a replica, for `replica diff` on another host.

@@ -13,10 +13,12 @@ from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
 
 LOOK_TIME = option("--at TIME", "The time of the look; without: now.", BROKER)
+REMOTE_METADATA = option(
+    "--remote-metadata PATH",
+    "Read __remote_log_metadata here, too: a log dir or a partition dir; repeatable.",
+)
 CONFIG = option(
-    "--config --if K=V",
-    "Take this topic setting for all logs: retention.ms=86400000; repeatable.",
-    BROKER,
+    "--config --if K=V", "Take this topic setting for all logs: retention.ms=86400000; repeatable.", BROKER
 )
 
 
@@ -25,10 +27,7 @@ def retention(
     at: str | None = LOOK_TIME,
     config: list[str] | None = CONFIG,
     metadata: str | None = METADATA_PATH,
-    remote_metadata: list[str] | None = option(
-        "--remote-metadata PATH",
-        "Read __remote_log_metadata here, too: a log dir or a partition dir; repeatable.",
-    ),
+    remote_metadata: list[str] | None = REMOTE_METADATA,
     given: Given,
 ) -> Command:
     """Print which segments a broker deletes next, why the others stay, and what the cleaner does.
@@ -46,9 +45,7 @@ def retention(
 
     elsewhere = remote_metadata_of(remote_metadata)
     query = jobs.RetentionQuery(
-        parse_time(at or "now"),
-        settings_of_server(given.inputs),
-        settings_in(config or ()),
+        parse_time(at or "now"), settings_of_server(given.inputs), settings_in(config or ())
     )
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commands import rlmm_tier
 from kcli.cli.boundary import say
 from kcli.cli.command import Command, RowTopics
-from kcli.cli.option import REQUIRED, argument, option
+from kcli.cli.option import REQUIRED, argument, moment, number, option
 from kcli.cli.options import Given, Inputs, Output
 from kcli.cli.parsers import parse_moment
 from kcli.cli.status import RefusedError, UsageError
@@ -51,11 +51,7 @@ SOURCE = option(
     choices=EVENT_SOURCES,
 )
 
-AT = option(
-    "--at OFFSET|TIME",
-    "Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h, epoch "
-    "ms of 12 digits or more).",
-)
+AT = moment("Events", "the metadata partition")
 
 LONGEST_WAIT_MS = 600_000
 """The longest --timeout, in ms."""
@@ -123,10 +119,10 @@ def state(
     replay: bool = option(
         f"{REPLAY}", "Which offset each remote_log_snapshot covers, and what a replay of the events adds."
     ),
-    listed: int | None = option("--list EPOCH", "As listRemoteLogSegments.", min=0, max=INT32),
+    listed: int | None = number("--list EPOCH", "As listRemoteLogSegments.", min=0),
     lookup: str | None = option("--lookup EPOCH:OFFSET", "As remoteLogSegmentMetadata."),
     next_txn: str | None = option("--next-txn EPOCH:OFFSET", "As nextSegmentWithTxnIndex."),
-    highest: int | None = option("--highest EPOCH", "As highestOffsetForEpoch.", min=0, max=INT32),
+    highest: int | None = number("--highest EPOCH", "As highestOffsetForEpoch.", min=0),
     given: Given,
 ) -> Command:
     """Print the remote segments of every partition, in the state that their events gave them.
@@ -281,8 +277,8 @@ def partition(
         default=REQUIRED,
     ),
     *,
-    count: int = option(
-        "--partitions N", "Partitions of __remote_log_metadata.", default=DEFAULT_PARTITIONS, min=1, max=INT32
+    count: int = number(
+        "--partitions N", "Partitions of __remote_log_metadata.", default=DEFAULT_PARTITIONS, min=1
     ),
     layout: str = LAYOUT_OPTION,
     output: Output,
@@ -298,12 +294,7 @@ def partition(
 
     if layout == KIP:
         named = list(chain.from_iterable(map(_named, users)))
-        run_rows(
-            "rlmm partition",
-            kip.partition_rows(named, count),
-            output,
-            row=RlmmKipPartitionRow,
-        )
+        run_rows("rlmm partition", kip.partition_rows(named, count), output, row=RlmmKipPartitionRow)
     user_partitions = list(chain.from_iterable(map(_user_partitions, users)))
     run_rows("rlmm partition", partition_rows(user_partitions, count), output)
 

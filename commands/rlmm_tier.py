@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commands.retention import settings_of_server
+from commands.retention import REMOTE_METADATA, settings_of_server
 from commands.startup import METADATA_PATH
 from kcli.cli.command import Command, RowTopics
 from kcli.cli.metadata import remote_metadata_of
@@ -17,10 +17,6 @@ from kcli.words import INT64
 if TYPE_CHECKING:
     from kcli.engine.contract import Map
 
-REMOTE_METADATA = option(
-    "--remote-metadata PATH",
-    "Read __remote_log_metadata here, too: a log dir or a partition dir; repeatable.",
-)
 STORAGE = option(
     "--storage DIR",
     "Find remote segments in this directory of LocalTieredStorage or Aiven's plugin; repeatable.",
@@ -44,11 +40,7 @@ def _command(name: str, given: Given, job: "Map", metadata: list[str] | None) ->
     )
 
 
-def offsets(
-    *,
-    remote_metadata: list[str] | None = REMOTE_METADATA,
-    given: Given,
-) -> Command:
+def offsets(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Given) -> Command:
     """Print what ListOffsets answers for every special timestamp, -1 to -6.
 
     Log dirs with __remote_log_metadata in one of them, or named by --remote-metadata.
@@ -99,11 +91,7 @@ def lookup_timestamp(
     return _command("rlmm lookup timestamp", given, job, remote_metadata)
 
 
-def coverage(
-    *,
-    remote_metadata: list[str] | None = REMOTE_METADATA,
-    given: Given,
-) -> Command:
+def coverage(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Given) -> Command:
     """Print which offsets are on local disk, in remote storage, in both or nowhere.
 
     And how many local bytes could be lost without losing records.

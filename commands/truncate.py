@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
 from kcli.cli.command import Command, Split
-from kcli.cli.option import option
+from kcli.cli.option import number, offset_number, option
 from kcli.cli.options import BROKER, BROKER_STATE, RUNNING, Given, Inputs, Output, StartOptions
 from kcli.cli.status import RefusedError, UsageError, writing
 from kcli.cli.targets import refuse_log_dirs
-from kcli.words import INT32, INT64, clock_ms
+from kcli.words import clock_ms
 
 if TYPE_CHECKING:
     from kcli.cli.command import OnOutcomes
@@ -23,19 +23,12 @@ TARGET, LEADER = "Target", "Leader"
 PROTOCOL_WORDS = ("fetch", "epoch", "high-watermark")
 
 
-OFFSET = partial(option, min=0, max=INT64)
-
-
 def truncate(
     *,
     dry_run: bool = option("--dry-run", "May be left out: kcli predicts, and never changes anything."),
-    to_offset: int | None = OFFSET("--to-offset N", "Truncate to this offset.", TARGET),
-    to_epoch: int | None = option(
-        "--to-epoch N",
-        "Truncate to this replica's own end offset of leader epoch N.",
-        TARGET,
-        min=0,
-        max=INT32,
+    to_offset: int | None = offset_number("--to-offset N", "Truncate to this offset.", TARGET),
+    to_epoch: int | None = number(
+        "--to-epoch N", "Truncate to this replica's own end offset of leader epoch N.", TARGET, min=0
     ),
     to_high_watermark: bool = option("--to-high-watermark", "Truncate to the high watermark.", TARGET),
     leader: str | None = option(
@@ -48,15 +41,14 @@ def truncate(
         "Of a leader elsewhere: its leader epochs with their start offsets, and its log end offset.",
         LEADER,
     ),
-    leader_log_start: int | None = OFFSET(
+    leader_log_start: int | None = offset_number(
         "--leader-log-start N", "Its log start offset, for --leader-epochs; 0 without.", LEADER
     ),
-    leader_epoch: int | None = option(
+    leader_epoch: int | None = number(
         "--leader-epoch N",
         "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs.",
         LEADER,
         min=0,
-        max=INT32,
     ),
     remote_metadata: list[str] | None = option(
         "--remote-metadata PATH",
@@ -73,13 +65,13 @@ def truncate(
     rescue: str | None = option(
         "--rescue FILE", "Write the records that would be lost to a new file, .ndjson or .parquet.", TARGET
     ),
-    high_watermark: int | None = OFFSET(
+    high_watermark: int | None = offset_number(
         "--high-watermark N", "Instead of what replication-offset-checkpoint says.", BROKER
     ),
-    log_start_offset: int | None = OFFSET(
+    log_start_offset: int | None = offset_number(
         "--log-start-offset N", "Instead of what log-start-offset-checkpoint says.", BROKER
     ),
-    recovery_point: int | None = OFFSET(
+    recovery_point: int | None = offset_number(
         "--recovery-point N", "Instead of what recovery-point-offset-checkpoint says.", BROKER
     ),
     broker: str = BROKER_STATE,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.command import Command
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, Given
+from kcli.cli.options import BROKER, COORDINATOR_VERSION, Given
 from kcli.cli.parsers import parse_release, parse_time
 from kcli.cli.typer_command import Group
 from kcli.words import duration_ms
@@ -18,13 +18,9 @@ app = Group(
     no_args_is_help=True, help="Transactions: what coordinators know of them, and which are open or hang."
 )
 
-KAFKA_VERSION = option(
-    "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
-)
-
 
 @app.command("list")
-def list_(*, kafka_version: str | None = KAFKA_VERSION, given: Given) -> Command:
+def list_(*, kafka_version: str | None = COORDINATOR_VERSION, given: Given) -> Command:
     """Print each transactional id as its coordinator knows it, by __transaction_state.
 
     --topic, --partition: ids whose transaction holds one. Where the load of a coordinator would end, or never

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
-from kcli.cli.option import option
+from kcli.cli.option import number, option
 from kcli.cli.parsers import parse_time, split_list
 from kcli.cli.status import UsageError
 from kcli.output.suggest import did_you_mean
@@ -47,21 +47,16 @@ class ContentOptions(NamedTuple):
         "--decoder TOPIC",
         "Decode records as those of TOPIC; auto (by directory) or none.",
         CONTENTS,
-        default=AUTO,
+        usual=AUTO,
         choices=(AUTO, NONE, *DECODERS.values()),
-        show_default=False,
     )
     bytes_as: str | None = option(
         "--bytes HOW", "Keys and values as base64, text, hex, size or sha256.", CONTENTS, words=_modes
     )
     redact: bool = option("--redact", "Sizes and salted hashes instead of keys, values, headers.", CONTENTS)
     salt: str | None = option("--salt TEXT", "Salt for --redact, to compare dumps; else made anew.", CONTENTS)
-    max_batch_bytes: int | None = option(
-        "--max-batch-bytes N",
-        "Bound on a batch, compressed and decompressed; 10 MiB.",
-        CONTENTS,
-        min=1,
-        max=INT32,
+    max_batch_bytes: int | None = number(
+        "--max-batch-bytes N", "Bound on a batch, compressed and decompressed; 10 MiB.", CONTENTS, min=1
     )
 
     def topic(self) -> str | None:
@@ -197,23 +192,9 @@ class CheckOptions(NamedTuple):
     index_sanity_check: bool = option(
         "--index-sanity-check", "Check indexes as a starting broker does.", TOOL
     )
-    max_bytes: int = option(
-        "--max-bytes N",
-        "Read this much of each log.",
-        TOOL,
-        default=INT32,
-        show_default=False,
-        min=0,
-        max=INT32,
-    )
-    max_message_size: int = option(
-        "--max-message-size N",
-        "Bytes read to compare one index entry.",
-        TOOL,
-        default=5 << 20,
-        show_default=False,
-        min=0,
-        max=INT32,
+    max_bytes: int = number("--max-bytes N", "Read this much of each log.", TOOL, usual=INT32, min=0)
+    max_message_size: int = number(
+        "--max-message-size N", "Bytes read to compare one index entry.", TOOL, usual=5 << 20, min=0
     )
 
 

@@ -7,6 +7,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeAlias
 
 import typer
@@ -14,6 +15,7 @@ from typer.models import OptionInfo
 
 from kcli.cli.status import UsageError
 from kcli.output.suggest import did_you_mean
+from kcli.words import INT32, INT64
 
 REQUIRED = ...
 """Typer's default of what must be given."""
@@ -45,6 +47,7 @@ def option(
     panel: str | None = None,
     *,
     default: Any = None,
+    usual: Any = None,
     choices: tuple[str, ...] = (),
     words: Words | None = None,
     **more: Any,
@@ -52,11 +55,13 @@ def option(
     """Return the declaration of an option.
 
     `spec`: its names and its metavar, as in `-o --output FORMAT`. Without a metavar it is a flag, off by
-    default. `panel`: the part of the help that lists it. `choices`: a value of others is a UsageError.
-    `words` returns what a shell may complete.
+    default. `panel`: the part of the help that lists it. `usual`: a default that the help does not show.
+    `choices`: a value of others is a UsageError. `words` returns what a shell may complete.
     """
     *_, metavar = parts = spec.split()
     names = [part for part in parts if part.startswith("-")]
+    if usual is not None:
+        default, more["show_default"] = usual, False
     if metavar.startswith("-"):
         metavar = "|".join(choices)
         default = False if default is None and not choices and "/" not in spec else default
@@ -72,6 +77,17 @@ def option(
     )
     declared.choices = choices
     return declared
+
+
+number = partial(option, max=INT32)
+"""An option of a number of 32 bits."""
+offset_number = partial(option, min=0, max=INT64)
+
+
+def moment(records: str, of: str) -> Any:
+    """Return the option --at OFFSET|TIME, up to which `records` count; `of`: whose offset it is."""
+    words = "(ISO-8601, @-1h, epoch ms of 12 digits or more)"
+    return option("--at OFFSET|TIME", f"{records} up to this offset of {of}, or up to this time {words}.")
 
 
 def argument(metavar: str, text: str, *, default: Any = None, words: Words | None = None) -> Any:

@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.bounds import LARGEST_BATCH
-from kcli.cli.option import SHARED, argument, option
+from kcli.cli.option import SHARED, argument, number, option
 from kcli.cli.parsers import split_list
 from kcli.cli.status import UsageError
-from kcli.words import INT32, INT64, parse_partitions, parse_rate
+from kcli.words import INT64, parse_partitions, parse_rate
 
 if TYPE_CHECKING:
     from kcli.logdir.targets import Selection
@@ -75,8 +75,7 @@ class Output(NamedTuple):
         "text of dump, rlmm dump and epoch show; junit of check; prometheus of those with metrics.",
     )
     out: str | None = _output(
-        "--out FILE",
-        "Write rows to .parquet, .csv, .ndjson, .html, .md, metrics to .prom, the run to NAME/.",
+        "--out FILE", "Write rows to .parquet, .csv, .ndjson, .html, .md, metrics to .prom, the run to NAME/."
     )
     label: list[str] | None = _output("--label K=V", "Column label_K of the rows of --out; repeatable.")
     columns: list[str] | None = _output("--columns A,B", "Only these columns, in this order.")
@@ -89,38 +88,28 @@ class Output(NamedTuple):
     findings: str = _output(
         "--findings WHERE",
         "inline (the default), stderr, none, or a .ndjson, .csv or .parquet file.",
-        default="inline",
-        show_default=False,
+        usual="inline",
     )
     fail_on: str = _output(
         "--fail-on LEVEL",
         "Exit with 1 on findings of info, warning or error (the default); never.",
-        default="error",
-        show_default=False,
+        usual="error",
         choices=FAIL_ON,
     )
     color: str = _output(
-        "--color WHEN",
-        "auto (the default), always or never.",
-        default="auto",
-        show_default=False,
-        choices=COLOR_WORDS,
+        "--color WHEN", "auto (the default), always or never.", usual="auto", choices=COLOR_WORDS
     )
     no_pager: bool = _output("--no-pager", "Print a long table on a terminal without $PAGER.")
     quiet: bool = _output("-q --quiet", "Print nothing: the exit status is the answer.")
     verbose: int = _output(
-        "-v --verbose",
-        "Explain findings; twice: tracebacks of internal errors.",
-        default=0,
-        show_default=False,
-        count=True,
+        "-v --verbose", "Explain findings; twice: tracebacks of internal errors.", usual=0, count=True
     )
 
 
 class EngineOptions(NamedTuple):
     """Who does the work: this process, --jobs N processes, or Spark."""
 
-    jobs: int = _engine("--jobs N", "Spread the work over N processes.", default=1, show_default=False, min=1)
+    jobs: int = _engine("--jobs N", "Spread the work over N processes.", usual=1, min=1)
     spark: bool = _engine("--spark", "Spread the work over Spark.")
     spark_master: str | None = _engine("--spark-master URL", "Spark master, e.g. local[4] (implies --spark).")
     spark_remote: str | None = _engine(
@@ -152,12 +141,8 @@ class ReadingOptions(NamedTuple):
 
     rate: str | None = option("--rate BYTES", "Read at most 50M a second in each process; implies --cold.")
     cold: bool = option("--cold", "Drop pages from the page cache after reading.")
-    max_batch_bytes: int = option(
-        "--max-batch-bytes N",
-        "Bound on one batch that is decompressed.",
-        default=LARGEST_BATCH,
-        min=1,
-        max=INT32,
+    max_batch_bytes: int = number(
+        "--max-batch-bytes N", "Bound on one batch that is decompressed.", default=LARGEST_BATCH, min=1
     )
 
     @property
@@ -174,13 +159,15 @@ class ReadingOptions(NamedTuple):
 BROKER = "What the broker knows"
 RUNNING = "running"
 
+COORDINATOR_VERSION = option(
+    "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
+)
 BROKER_STATE = option(
     "--broker",
     "starting (the default): with the epochs that a broker holds after its start. "
     "running: also with an epoch that has no records yet.",
-    default="starting",
+    usual="starting",
     choices=("starting", RUNNING),
-    show_default=False,
 )
 CLEAN = "clean"
 SHUTDOWNS = (CLEAN, "unclean")

@@ -33,15 +33,7 @@ from kcli.cli.signals import Interrupted, deferred, deliver_pending, delivered, 
 from kcli.cli.status import ExitStatus, MissingError, UsageError
 from kcli.cli.summary import INLINE, STDERR, RunSummary, check_destination, refuse_input, write_findings
 from kcli.cli.terminal import screen_of
-from kcli.engine.contract import (
-    Engine,
-    EngineMissingError,
-    Job,
-    NotWrittenError,
-    Outcome,
-    Sink,
-    Unit,
-)
+from kcli.engine.contract import Engine, EngineMissingError, Job, NotWrittenError, Outcome, Sink, Unit
 from kcli.jobs.common import NO_EVENTS, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
 from kcli.logdir.find import FileSet, each_once

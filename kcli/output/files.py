@@ -243,10 +243,7 @@ def write_failure_rows(
 
 
 def _write_messages(
-    path: str,
-    view: View,
-    values: Iterable[Iterable[object]],
-    messages: tuple[list[Finding], list[Failure]],
+    path: str, view: View, values: Iterable[Iterable[object]], messages: tuple[list[Finding], list[Failure]]
 ) -> None:
     """Write rows, or the lines that a format has for findings and errors."""
     if view.format.carries_findings:

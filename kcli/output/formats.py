@@ -114,11 +114,7 @@ HTML = OutputFormat(
 """The view as a page that needs nothing else."""
 MARKDOWN = HTML._replace(name="markdown", extension="md", writer="markdown.write_markdown")
 JUNIT = OutputFormat(
-    "junit",
-    is_flat=True,
-    carries_findings=True,
-    writer="verdicts.write_junit",
-    of=frozenset({"check"}),
+    "junit", is_flat=True, carries_findings=True, writer="verdicts.write_junit", of=frozenset({"check"})
 )
 PROMETHEUS = OutputFormat(
     "prometheus",

@@ -66,8 +66,7 @@ class DiskSumRow(NamedTuple):
         int, "bytes of its other files, .swap too; of a log-dir its remote-log-index-cache, too"
     ] = 0
     leaving_bytes: Annotated[
-        int,
-        "on disk, of -delete directories and .deleted, .cleaned files: a running broker frees them",
+        int, "on disk, of -delete directories and .deleted, .cleaned files: a running broker frees them"
     ] = 0
     disk_bytes: Annotated[int, "that all of them take on disk: less where a file has holes"] = 0
     oldest_timestamp: Annotated[Timestamp | None, "smallest that a segment begins with; null for none"] = None

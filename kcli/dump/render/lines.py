@@ -47,14 +47,10 @@ class ToolSummary(NamedTuple):
 MISMATCH = ToolSummary("Mismatches in :", "  Index offset: {}, log offset: {}\n", -1)
 TIME_MISMATCH = ToolSummary("Found timestamp mismatch in :", "  Index timestamp: {}, log timestamp: {}\n", 0)
 OUT_OF_ORDER = ToolSummary(
-    "Found out of order timestamp in :",
-    "  Index timestamp: {}, Previously indexed timestamp: {}\n",
-    0,
+    "Found out of order timestamp in :", "  Index timestamp: {}, Previously indexed timestamp: {}\n", 0
 )
 OFFSET_NOT_FOUND = ToolSummary(
-    "The following indexed offsets are not found in :",
-    "Indexed offset: {}, found log offset: {}\n",
-    0,
+    "The following indexed offsets are not found in :", "Indexed offset: {}, found log offset: {}\n", 0
 )
 NON_CONSECUTIVE = ToolSummary("Non-consecutive offsets in ", "  {} is followed by {}\n", 1)
 SUMMARIES = (MISMATCH, TIME_MISMATCH, OUT_OF_ORDER, OFFSET_NOT_FOUND, NON_CONSECUTIVE)

@@ -264,10 +264,7 @@ def _in_words(field: str, part: Any, meaning: Meaning) -> str:
     return text if name is None else f"{text} ({name})"
 
 
-FIELD_COLUMNS = (
-    ShownColumn("", "name", style="dim"),
-    ShownColumn("", "text", least=20),
-)
+FIELD_COLUMNS = (ShownColumn("", "name", style="dim"), ShownColumn("", "text", least=20))
 
 
 def _record_total(rows: Sequence[DumpRecordRow]) -> str:
@@ -297,5 +294,5 @@ LAYOUT = TableView(
         ShownColumn("FIELD", "field"),
         ShownColumn("VALUE", "value", least=12, style="bold", is_cut=True),
         ShownColumn("MEANING", "meaning", rank=1, least=16, style="dim", is_cut=True),
-    ),
+    )
 )

@@ -159,11 +159,7 @@ def _summary_verdict(rows: Sequence[MetadataSummaryRow]) -> str:
 
 
 SUMMARY_TABLE = TableView(
-    columns=(),
-    shared=PLACE,
-    verdict=_summary_verdict,
-    is_listed=lambda _: False,
-    above=_summary_lines,
+    columns=(), shared=PLACE, verdict=_summary_verdict, is_listed=lambda _: False, above=_summary_lines
 )
 
 

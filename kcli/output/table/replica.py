@@ -153,10 +153,7 @@ def view_elections(answer: TableInput) -> TableView:
     names = replica_names(
         row.where._replace(dir=path, broker_id=broker)
         for row in rows
-        for path, broker in (
-            (row.candidate, row.candidate_broker_id),
-            (row.follower, row.follower_broker_id),
-        )
+        for path, broker in ((row.candidate, row.candidate_broker_id), (row.follower, row.follower_broker_id))
     )
     return TableView(
         columns=(
@@ -168,9 +165,7 @@ def view_elections(answer: TableInput) -> TableView:
             ShownColumn("COMMITTED", _committed, "number"),
             ShownColumn("SIZE", lambda row: row.bytes_lost or None, "size", rank=2),
             ShownColumn(
-                "WRITTEN (UTC)",
-                lambda row: period(row.first_lost_timestamp, row.last_lost_timestamp),
-                rank=3,
+                "WRITTEN (UTC)", lambda row: period(row.first_lost_timestamp, row.last_lost_timestamp), rank=3
             ),
         ),
         names_replicas=True,

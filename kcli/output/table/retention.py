@@ -243,7 +243,7 @@ RETAINED_SEGMENTS = TableView(
         ShownColumn("", _state, style=lambda state: {"goes": "red", "waits": "yellow"}.get(state, "")),
         ShownColumn("GOES FROM (UTC)", "deletable_at", "time", rank=2),
         ShownColumn("WHY", "reason", least=20),
-    ),
+    )
 )
 
 
@@ -331,7 +331,7 @@ CLEANED_RECORDS = TableView(
         ShownColumn("SEGMENT", "segment_base_offset", "number", rank=1),
         ShownColumn("OFFSET", "offset", "number"),
         ShownColumn("GOES BY", "reason"),
-    ),
+    )
 )
 _CLEANED_LOGS = TableView(
     columns=(

@@ -48,11 +48,7 @@ OUTCOME_WORDS: dict[ReplicaOutcome, str] = {
 LOSE = {CREATED_EMPTY, "stray", "deleted"}
 IN_STRAY_DIRECTORIES = "in -stray directories"
 """Of replicas that the start does not rename: they lie there."""
-NEWS = {
-    "begun empty": ("created-empty",),
-    "made -stray": ("stray",),
-    "not loaded": (FAILS, "not-started"),
-}
+NEWS = {"begun empty": ("created-empty",), "made -stray": ("stray",), "not loaded": (FAILS, "not-started")}
 """What the first line says of replicas -> their outcomes."""
 ACTION_STYLES = {
     "truncate": "yellow",
@@ -197,11 +193,7 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     if not cause:
         cause = [*_reasons([replica for replica in replicas if replica.where.broker_id == row.broker_id])]
     first = f"{name} would start {release}{without}{asks}"
-    lines = [
-        f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.",
-        *cause,
-        *_left_lines(left),
-    ]
+    lines = [f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.", *cause, *_left_lines(left)]
     lines += [f"{read[0].upper()}{read[1:]}."] if news or asks else []
     if row.metadata_path is None and not counts["stray"]:
         whole = "whole " if CLUSTER_METADATA in (row.cause_path or "") else ""
@@ -313,10 +305,7 @@ PARTITIONS = TableView(
     severity=_severity,
 )
 BY_RELEASE = TableView(
-    columns=(
-        ShownColumn("OUTCOME", "outcome"),
-        ShownColumn("WHY", _why, least=30, rank=1),
-    ),
+    columns=(ShownColumn("OUTCOME", "outcome"), ShownColumn("WHY", _why, least=30, rank=1)),
     shared=(
         SharedColumn("BROKER", lambda row: row.broker_id, "broker {}", kind="number"),
         SharedColumn("KAFKA", lambda row: row.kafka_version, "Kafka {}"),
