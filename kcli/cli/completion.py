@@ -17,6 +17,11 @@ LISTS = frozenset({"--columns", "--sort", "--only", "--codec"})
 WITH_TEXT = frozenset({"dump", "rlmm dump", "epoch show"})
 WORDS_OF_CONDITIONS = ("and", "or", "not", "is null", "is not null", "in")
 TIMES = (("now", ""), ("today", "00:00 UTC"), ("yesterday", "00:00 UTC"), ("1h", "an hour ago"))
+FINDING_PLACES = (
+    ("inline", "in the output where its format carries them, else on stderr"),
+    ("stderr", "on stderr"),
+    ("none", "nowhere"),
+)
 OFFSET_WORDS = (("earliest", "the log start"), ("latest", "the log end"))
 NAME_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
@@ -74,14 +79,6 @@ def _codecs(_command: str) -> Meanings:
     return [(name, "") for name in COMPRESSION_NAMES.values()]
 
 
-def _findings(_command: str) -> Meanings:
-    return [
-        ("inline", "in the output where its format carries them, else on stderr"),
-        ("stderr", "on stderr"),
-        ("none", "nowhere"),
-    ]
-
-
 WORDS_OF_OPTIONS: dict[str, Callable[[str], Meanings]] = {
     "--output": _formats,
     "--only": lambda command: [(one.name, f"{len(one.columns)} columns") for one in _types(command)],
@@ -89,7 +86,7 @@ WORDS_OF_OPTIONS: dict[str, Callable[[str], Meanings]] = {
     "--sort": _sorting,
     "--codec": _codecs,
     "--where": lambda command: [*_columns(command), *((word, "") for word in WORDS_OF_CONDITIONS)],
-    "--findings": _findings,
+    "--findings": lambda _: FINDING_PLACES,
     "--time": lambda _: TIMES,
     "--at": lambda _: TIMES,
 }

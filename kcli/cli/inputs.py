@@ -84,13 +84,15 @@ def with_members(paths: Iterable[str]) -> list[str]:
 
 def _listed(inputs: Inputs) -> Iterator[str]:
     for path in inputs.paths or ():
-        if path == "-":
-            yield from _of_stdin(inputs)
-        else:
+        if path != "-":
             yield path
+            continue
+        with _stdin("-") as stream:  # it lists paths, or has an archive
+            head = stream.read(HEAD_BYTES)
+            paths = [unpack_stream(head, stream)] if is_archive(head) else None
+            yield from paths or _split(_bounded(stream, "-", head), inputs)
     if inputs.files_from is not None:
-        name = inputs.files_from
-        yield from _split(_list_on_stdin() if name == "-" else _file("--files-from", name), inputs)
+        yield from _split(_file("--files-from", inputs.files_from), inputs)
     if inputs.server_config is not None and not _is_path_given(inputs):
         yield from _log_dirs(inputs.server_config)
 
@@ -106,15 +108,6 @@ def _split(data: bytes, inputs: Inputs) -> list[str]:
     return [os.fsdecode(line) for line in lines if line]
 
 
-def _of_stdin(inputs: Inputs) -> list[str]:
-    """Return the paths that stdin lists, or where the archive is that stdin has."""
-    with _stdin("-") as stream:
-        head = stream.read(HEAD_BYTES)
-        if is_archive(head):
-            return [unpack_stream(head, stream)]
-        return _split(_bounded(stream, "-", head), inputs)
-
-
 @contextmanager
 def _stdin(word: str) -> Iterator[BinaryIO]:
     if sys.stdin is None:
@@ -125,14 +118,11 @@ def _stdin(word: str) -> Iterator[BinaryIO]:
         raise UsageError(f"{word}: stdin: {reason_of(error)}") from error
 
 
-def _list_on_stdin() -> bytes:
-    word = "--files-from -"
-    with _stdin(word) as stream:
-        return _bounded(stream, word)
-
-
 def _file(option: str, path: str) -> bytes:
     """Return the bytes of a file of words, which may be a pipe: it is no file of a broker."""
+    if (option, path) == ("--files-from", "-"):
+        with _stdin("--files-from -") as stream:
+            return _bounded(stream, "--files-from -")
     try:
         with open(path, "rb") as file:
             return _bounded(file, f"{option} {path}")

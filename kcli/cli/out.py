@@ -19,7 +19,7 @@ from kcli.cli.summary import RunSummary
 from kcli.cli.targets import refuse_log_dirs
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.logdir.find import FileSet
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import PARTITION
 from kcli.output.files import IncompleteError, Text, in_batches, write_rows
 from kcli.output.formats import HTML, MARKDOWN, PROMETHEUS, TEXT, format_of, is_run_directory
 from kcli.output.parts import Parts, WrittenPart, keep_parts, new_directory
@@ -73,7 +73,10 @@ class Out:
         guarded |= {target.path for target in file_set.targets if target.kind == PARTITION}
         directories = set(map(os.path.realpath, guarded))
         refuse_log_dirs(f"--out {self.word}", os.path.dirname(self.path), directories)
-        if any(_is_same(self, target) for target in file_set.targets):
+        same_name = [
+            one.path for one in file_set.targets if self.path.endswith(f"/{os.path.basename(one.path)}")
+        ]
+        if os.path.realpath(self.path) in map(os.path.realpath, same_name):
             raise RefusedError(
                 f"--out {self.word}: this is one of the inputs, and kcli would replace it; choose another "
                 "name"
@@ -211,12 +214,6 @@ def _refuse_what_is_there(out: Out) -> None:
         raise RefusedError(
             f"--out {out.word}: this is not a regular file, and kcli would replace it; choose another name"
         )
-
-
-def _is_same(out: Out, target: Target) -> bool:
-    return os.path.basename(target.path) == os.path.basename(out.path) and os.path.realpath(
-        target.path
-    ) == os.path.realpath(out.path)
 
 
 @contextmanager

@@ -64,12 +64,15 @@ def print_rows(
 def print_messages(summary: RunSummary, output: Output, *, with_findings: bool) -> None:
     """Write findings (explained by -v), errors and the number of unread inputs to stderr."""
     findings, failures = summary.messages()
-    shown = [finding for finding in findings if with_findings and _is_shown(finding, output)]
+    asks_for_info = output.verbose > 0 or output.fail_on == SEVERITIES[0]
+    shown = [one for one in findings if with_findings and (asks_for_info or one.severity != SEVERITIES[0])]
     if sys.stderr.isatty():
         lines = _for_people(shown, failures, output)
     else:
         lines = [*finding_lines(shown, explained=output.verbose > 0), *map(failure_line, failures)]
-    for line in (*lines, *_count_unread(summary)):
+    if summary.unread and summary.inputs > 1 and failures[0].error != "nothing-matched":
+        lines.append(f"kcli: {summary.unread} of {summary.inputs} inputs gave an error")
+    for line in lines:
         say(line)
 
 
@@ -128,18 +131,6 @@ def _flushed(lines: Iterable[str | TextBlock]) -> Iterator[str | TextBlock]:
     for line in lines:
         yield line
         sys.stdout.flush()
-
-
-def _is_shown(finding: Finding, output: Output) -> bool:
-    """Whether a finding is worth a line on stderr; those of info are for who asks for them."""
-    return finding.severity != SEVERITIES[0] or output.verbose > 0 or output.fail_on == SEVERITIES[0]
-
-
-def _count_unread(summary: RunSummary) -> Iterator[str]:
-    """Yield the line that counts the inputs that gave an error, if there were several inputs."""
-    count = summary.unread
-    if count and summary.inputs > 1 and summary.failures[0].error != "nothing-matched":
-        yield f"kcli: {count} of {summary.inputs} inputs gave an error"
 
 
 def _is_file_of_its_own() -> bool:

@@ -168,7 +168,10 @@ def _units(
     except Interrupted as error:
         summary.interrupt(error)
         return FileSet(), []
-    summary.failures.extend(map(_with_cause, failures))
+    empty = "'': an empty path; is a shell variable unset?"
+    summary.failures.extend(
+        one if one.path or one.error == "nothing-matched" else one._replace(message=empty) for one in failures
+    )
     summary.findings.extend(notes_as_findings(file_set.notes))
     if not units and not failures:
         path = shown(inputs.paths[0]) if inputs.paths and len(inputs.paths) == 1 else ""
@@ -179,15 +182,6 @@ def _units(
         summary.inputs += len(missing)
         summary.failures.extend(missing)
     return file_set, units
-
-
-def _with_cause(failure: Failure) -> Failure:
-    """Return a failure that names the likely cause if the argument is empty."""
-    return (
-        failure
-        if failure.path or failure.error == "nothing-matched"
-        else failure._replace(message="'': an empty path; is a shell variable unset?")
-    )
 
 
 def _view(name: str, answer: Answer, output: Output, out: "Out | None", summary: RunSummary) -> View:

@@ -124,7 +124,7 @@ def run_shell(
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     statuses = [ExitStatus.CLEAN]
     with opened_session(file_set, summary, inputs, engine) as session:
-        for text in _texts(is_terminal=is_terminal, history=history):
+        for text in _texts(_typed(history) if is_terminal else sys.stdin or ()):
             status = _command(text) if text.startswith(".") else _queries(session, text, find_now, output)
             if status is None:
                 break
@@ -165,18 +165,13 @@ def _query(session: "Session", text: str, find_now: Find, output: Output) -> Exi
         say(f"kcli: {error}")
         status = error.status
     except Interrupted as error:
-        status = _cancelled(error)
+        if error.status != ExitStatus.INTERRUPTED:
+            raise
+        say("kcli: interrupted")
+        status = ExitStatus.INTERRUPTED
     if status == ExitStatus.INTERRUPTED:
         forget()
     return status
-
-
-def _cancelled(error: Interrupted) -> ExitStatus:
-    """Return the status of a query that Ctrl-C ended; other signals end the shell."""
-    if error.status != ExitStatus.INTERRUPTED:
-        raise error
-    say("kcli: interrupted")
-    return ExitStatus.INTERRUPTED
 
 
 def _command(text: str) -> ExitStatus | None:
@@ -185,35 +180,24 @@ def _command(text: str) -> ExitStatus | None:
     if name in {".quit", ".exit"}:
         return None
     if name == ".views":
-        _echo(VIEWS)
+        typer.echo("\n".join(VIEWS))
     elif name == ".columns" and len(words) == 1 and words[0] in VIEWS:
         columns = [column.column for column in view_columns(words[0])]
         width = max(len(column.name) for column in columns)
-        _echo([f"{column.name:{width}}  {column.kind:9}  {column.doc}" for column in columns])
+        typer.echo("\n".join(f"{one.name:{width}}  {one.kind:9}  {one.doc}" for one in columns))
     elif name == ".columns":
         say(f"kcli: .columns VIEW: one of {', '.join(VIEWS)}")
         return ExitStatus.USAGE
     elif name == ".help":
-        _echo([HELP])
+        typer.echo(HELP)
     else:
         say(f"kcli: {name}: expected .views, .columns VIEW, .help or .quit")
         return ExitStatus.USAGE
     return ExitStatus.CLEAN
 
 
-def _echo(lines: Iterable[str]) -> None:
-    typer.echo("\n".join(lines))
-
-
-def _texts(*, is_terminal: bool, history: str | None) -> Iterator[str]:
+def _texts(lines: Iterable[str]) -> Iterator[str]:
     """Yield lines that begin with a dot, and texts that end with a semicolon, or with the input."""
-    if is_terminal:
-        yield from _joined(_typed(history))
-    else:
-        yield from _joined(sys.stdin or ())
-
-
-def _joined(lines: Iterable[str]) -> Iterator[str]:
     query = ""
     for line in lines:
         if not query and line.strip().startswith("."):

@@ -81,12 +81,9 @@ def _is_large(kind: DataType) -> bool:
     return bool(types.is_uint64(kind) or (types.is_decimal(kind) and not of_a_long))
 
 
-def _is_whole(kind: DataType) -> bool:
-    return bool(types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0))
-
-
 _SCALAR_SCHEMAS: tuple[tuple[Callable[[DataType], bool], Schema], ...] = (
-    (_is_whole, {"type": "integer"}),
+    (types.is_integer, {"type": "integer"}),
+    (lambda kind: types.is_decimal(kind) and kind.scale == 0, {"type": "integer"}),
     (types.is_floating, {"type": "number"}),
     (types.is_decimal, {"type": "number"}),
     (types.is_boolean, {"type": "boolean"}),

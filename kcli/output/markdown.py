@@ -44,11 +44,9 @@ def _span(line: Line) -> str:
         for text, style in line
     )
     text = re.sub("(?<=[^ ]) {2,}(?=[^ ])", " · ", "".join(pieces)).strip()
-    return text if line[0][1] else _AT_BEGINNING.sub(_beginning_escaped, text)
-
-
-def _beginning_escaped(match: re.Match[str]) -> str:
-    return f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}"
+    if line[0][1]:
+        return text
+    return _AT_BEGINNING.sub(lambda one: f"{one[0]}\\" if one[0].isdigit() else f"\\{one[0]}", text)
 
 
 def _fenced(block: PageBlock) -> Iterator[str]:

@@ -23,15 +23,13 @@ def loses_records(row: Any) -> bool:
     return bool(row.bytes_removed) and (row.outcome != "tiered" or row.rescue_command is not None)
 
 
-def _lacks_leader(row: Any) -> bool:
-    return bool(row.next_leader == NO_LEADER != row.leader or (row.unclean and row.outcome == "new-leader"))
-
-
 BAD_NEWS: dict[str, Callable[[Any], bool]] = {
     "startup": lambda row: row.records_lost != 0,
     "startup_broker": lambda row: row.outcome != "starts",
     "truncation": lambda row: loses_records(row) or row.outcome in {"failed", "stuck"},
-    "failover": _lacks_leader,
+    "failover": lambda row: (
+        row.next_leader == NO_LEADER != row.leader or bool(row.unclean and row.outcome == "new-leader")
+    ),
     "election": lambda row: bool(row.would_be_elected is not False and row.committed_records_lost),
     "epoch_diff": lambda row: row.divergence_offset is not None,
     "replica_range": lambda row: row.verdict == "differs" or has_other_epochs(row),

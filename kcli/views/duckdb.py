@@ -398,10 +398,7 @@ def with_text(relation: Any) -> Any:
     if kinds == relation.types:
         return relation
     columns = enumerate(zip(kinds, relation.columns, strict=True), 1)
+    quoted = ((place, kind, name.replace('"', '""')) for place, (kind, name) in columns)
     return relation.project(
-        ", ".join(f"CAST(#{place} AS {kind}) AS {_quoted(name)}" for place, (kind, name) in columns)
+        ", ".join(f'CAST(#{place} AS {kind}) AS "{name}"' for place, kind, name in quoted)
     )
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -5,7 +5,7 @@ The classes of `--key-decoder-class` and `--value-decoder-class` are those of
 Messages are declared in many tables: they are read only where one is asked for.
 """
 
-import binascii
+import base64
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -120,14 +120,10 @@ def _number(size: int, field: str) -> Decoder:
     return text
 
 
-def _base64(data: bytes) -> str:
-    # Kafka prints an array's identity here, another one in each run
-    return binascii.b2a_base64(data, newline=False).decode("ascii")
-
-
 DECODER_CLASSES: dict[str, Decoder] = {
     "org.apache.kafka.tools.api.StringDecoder": java_string,
-    "org.apache.kafka.tools.api.DefaultDecoder": _base64,
+    # Kafka prints an array's identity here, another one in each run
+    "org.apache.kafka.tools.api.DefaultDecoder": lambda data: base64.b64encode(data).decode(),
     "org.apache.kafka.tools.api.IntegerDecoder": _number(4, "IntegerDecoder"),
     "org.apache.kafka.tools.api.LongDecoder": _number(8, "LongDecoder"),
 }

@@ -176,9 +176,10 @@ def control_text(record: control.ControlRecord) -> str:
 def producer_line(values: tuple[int | None, ...]) -> str:
     """Return the line of a producer, given the values of a DumpProducerRow after its file."""
     producer, epoch, coordinator, transaction, last_timestamp, first, last, offset, delta, timestamp = values
+    first_offset = "OptionalLong.empty" if transaction is None else f"OptionalLong[{transaction}]"
     line = (
         f"producerId: {producer} producerEpoch: {epoch} coordinatorEpoch: {coordinator}"
-        f" currentTxnFirstOffset: {_optional_long(transaction)} lastTimestamp: {last_timestamp}"
+        f" currentTxnFirstOffset: {first_offset} lastTimestamp: {last_timestamp}"
     )
     if offset is None:
         return line
@@ -194,10 +195,6 @@ def aborted_line(entry: AbortedTxn) -> str:
         f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
         f" lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
     )
-
-
-def _optional_long(value: int | None) -> str:
-    return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
 
 
 _CONTROL_TITLES = {

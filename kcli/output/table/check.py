@@ -116,7 +116,8 @@ def _causes(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 def _cause_lines(rows: Sequence[CheckRow], causes: Sequence[Finding]) -> Iterator[str]:
     """Yield the causes, with paths below what the title names; server.log has them whole."""
-    below = f"{common_dir(map(_log_dir_of, rows))}/"
+    log_dirs = (row.where.dir if row.is_log_dir else os.path.dirname(row.where.dir or "") for row in rows)
+    below = f"{common_dir(log_dirs)}/"
     for one in causes:
         parts = f"{one.path}: {one.message}.".split("; ")
         is_short = below not in {"/", "//"}
@@ -124,11 +125,6 @@ def _cause_lines(rows: Sequence[CheckRow], causes: Sequence[Finding]) -> Iterato
             part.replace(below, "") if is_short and not part.startswith("server.log: ") else part
             for part in parts
         )
-
-
-def _log_dir_of(row: CheckRow) -> str:
-    """Return the log dir of a row."""
-    return row.where.dir if row.is_log_dir else os.path.dirname(row.where.dir or "")
 
 
 def _severity(row: CheckRow | EpochCheckRow) -> str:

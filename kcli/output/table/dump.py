@@ -27,10 +27,6 @@ LEAST_KEY, LEAST_DECODED_KEY, LEAST_VALUE = 10, 20, 28
 """Characters of a key and of a value that are shown at least, where there is room."""
 
 
-def _producer(row: DumpBatchRow) -> str | None:
-    return None if row.producer_id == NONE else f"{row.producer_id}/{row.producer_epoch}"
-
-
 def _flags(row: DumpBatchRow) -> str:
     return joined(
         (
@@ -63,7 +59,12 @@ BATCH_VIEW = TableView(
         ShownColumn("SIZE", "size", "size"),
         ShownColumn("CODEC", lambda row: "" if row.compression == UNCOMPRESSED else row.compression, rank=1),
         ShownColumn("EPOCH", "partition_leader_epoch", "defined", rank=3),
-        ShownColumn("PRODUCER", _producer, "right text", rank=5),
+        ShownColumn(
+            "PRODUCER",
+            lambda row: None if row.producer_id == NONE else f"{row.producer_id}/{row.producer_epoch}",
+            "right text",
+            rank=5,
+        ),
         ShownColumn("NEWEST (UTC)", "max_timestamp", "time of day", rank=4),
         ShownColumn(
             "FLAGS", _flags, rank=1, style=lambda text: "bold red" if BAD_CHECKSUM in text else "yellow"

@@ -75,10 +75,6 @@ def name_of(where: Where | StartedWhere) -> str:
     return f"{where.topic}-{where.partition}"
 
 
-def _partition(where: Where) -> str | None:
-    return None if where.topic is None else name_of(where)
-
-
 def log_dir_of(where: Where) -> str:
     """Return the directory that the partition is in; of a file in a log dir, that log dir."""
     if where.topic is None or not os.path.basename(where.dir).startswith(f"{where.topic}-{where.partition}"):
@@ -112,7 +108,12 @@ def where_columns(rows: Sequence[Any]) -> list[SharedColumn]:
 
     are_partitions = any(where.topic is not None for where in places.values())
     dirs = ("log dir",) if are_partitions else ("directory", "directories")
-    name = SharedColumn("TOPIC-PARTITION", of(_partition), noun=("partition",), may_overflow=True)
+    name = SharedColumn(
+        "TOPIC-PARTITION",
+        of(lambda where: None if where.topic is None else name_of(where)),
+        noun=("partition",),
+        may_overflow=True,
+    )
     return [
         *([name] if are_partitions else []),
         *_file_columns(rows),

@@ -135,12 +135,6 @@ def _is_left(row: StartupRow) -> bool:
     return row.outcome == "stray" and str(row.where.dir).endswith("-stray")
 
 
-def _left_lines(rows: Sequence[StartupRow]) -> Iterator[str]:
-    """Yield what to do about replicas in -stray directories."""
-    for reason, number_of_rows in Counter(row.reason for row in rows).items():
-        yield f"{counted(number_of_rows, '-stray directory', '-stray directories')}: {reason}."
-
-
 def _reasons(rows: Sequence[StartupRow]) -> Iterator[str]:
     """Yield why replicas are renamed, discarded or begun empty, the most frequent reasons first."""
     counts = Counter(
@@ -193,7 +187,11 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     if not cause:
         cause = [*_reasons([replica for replica in replicas if replica.where.broker_id == row.broker_id])]
     first = f"{name} would start {release}{without}{asks}"
-    lines = [f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.", *cause, *_left_lines(left)]
+    lying = (
+        f"{counted(count, '-stray directory', '-stray directories')}: {reason}."
+        for reason, count in Counter(one.reason for one in left).items()
+    )
+    lines = [f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.", *cause, *lying]
     lines += [f"{read[0].upper()}{read[1:]}."] if news or asks else []
     if row.metadata_path is None and not counts["stray"]:
         whole = "whole " if CLUSTER_METADATA in (row.cause_path or "") else ""

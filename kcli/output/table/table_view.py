@@ -115,12 +115,8 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
         yield from view.below(rows, screen)
     closing = view.closing(rows) if view.closing is not None else ""
     closing = "\n".join(filter(None, (*(one.declared.legend for one in drawn), closing)))
-    yield from _below(
-        closing,
-        findings_line(findings),
-        verdict if len(listed) > ROWS_OF_A_SCREEN and not screen.is_page else "",
-        screen,
-    )
+    again = verdict if len(listed) > ROWS_OF_A_SCREEN and not screen.is_page else ""  # it is out of sight
+    yield from _below(closing, findings_line(findings), again, screen)
 
 
 def _incomplete(findings: Sequence[Finding]) -> str:
@@ -146,7 +142,6 @@ def _head(
 
 
 def _below(closing: str, findings: str, verdict: str, screen: Screen) -> Iterator[RenderableType]:
-    """Yield the lines that sum a table up, and the verdict again where the first line is out of sight."""
     if closing or findings or verdict:
         yield ""
         yield sentences(screen, *closing.split("\n"))

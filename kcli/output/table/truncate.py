@@ -199,7 +199,11 @@ TRUNCATIONS = TableView(
         ShownColumn("LOSES", "records_lost", "count", style="red"),
         ShownColumn("SIZE", "bytes_removed", "size", rank=1, style="red"),
         ShownColumn("OFFSETS", "lost_offsets", rank=4),
-        ShownColumn("WRITTEN (UTC)", _written, rank=7),
+        ShownColumn(
+            "WRITTEN (UTC)",
+            lambda row: period(row.first_removed_timestamp, row.max_removed_timestamp),
+            rank=7,
+        ),
         ShownColumn("OUTCOME", "outcome", rank=2),
     ),
     shared=(
