@@ -4,6 +4,8 @@ Type, version, key and value as JSON, and what none of these shows. The JSON is 
 converters, for remote log metadata too, whose layouts before 3.6 lack `customMetadata`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -71,70 +73,49 @@ def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int) -> Decode
     error = too_long(record, max_batch_bytes)
     if error is not None:
         return DecodedRecord(None, None, None, None, describe(error), damaged=True)
-    decode = {CLUSTER_METADATA: _metadata, REMOTE_LOG_METADATA: _remote}.get(topic, _coordinators)
-    return decode(topic, record, max_batch_bytes)
-
-
-def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
-    errors = _Errors()
-    number = None
+    errors, elements = _Errors(), elements_for(max_batch_bytes)
+    if topic not in COORDINATOR_TOPICS:
+        return _enveloped(topic, record, errors, elements)
+    number = _int16(record.key)
     key = value = None
-    try:
+    with errors.kept():
         key = decode_key(topic, record.key)
         number = key.api_key
-    except FormatError as error:
-        errors.add(error)
-        number = _int16(record.key)
-    if record.value is not None and number is not None:
-        try:
-            value = decode_value(topic, number, record.value, elements_for(max_batch_bytes))
-        except FormatError as error:
-            errors.add(error)
+    with errors.kept():
+        if record.value is not None and number is not None:
+            value = decode_value(topic, number, record.value, elements)
     schema = KEYS[topic].get(number) if number is not None else None
     name = schema.name.partition("Key")[0] if schema is not None else None if number is None else str(number)
     if isinstance(key, Unknown):
         errors.append(f"unknown record type {name}")
     elif isinstance(value, Unknown):
         errors.append(f"unknown version {value.version} of {name}")
-    return errors.decoded(name, _int16(record.value), key, value, elements_for(max_batch_bytes))
+    return errors.decoded(name, _int16(record.value), key, value, elements)
 
 
-def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
-    errors = _Errors()
-    value = None
-    try:
-        value = decode_metadata(record.value, elements_for(max_batch_bytes))
-    except FormatError as error:
-        errors.add(error)
-    number, version = _envelope(record.value)
-    schema = VALUES[CLUSTER_METADATA].get(number) if number is not None else None
-    name = metadata.type_name(schema.name) if schema is not None else None if number is None else str(number)
+def _enveloped(topic: str, record: AnyRecord, errors: "_Errors", elements: int) -> DecodedRecord:
+    """Return what a record of the metadata log, or of remote log metadata, says."""
+    (number, version), is_remote = _envelope(record.value), topic == REMOTE_LOG_METADATA
+    value: Message | Unknown | None = None
+    schema = (REMOTE_RECORDS if is_remote else VALUES[CLUSTER_METADATA]).get(-1 if number is None else number)
+    name = None if number is None else str(number)
+    if schema is not None:
+        name = schema.name.removesuffix("Record") if is_remote else metadata.type_name(schema.name)
+    with errors.kept():
+        if not is_remote:
+            value = decode_metadata(record.value, elements)
+        elif record.value is None:
+            errors.damage(NULL_VALUE)
+        else:
+            value = message = decode_remote(record.value, elements)
+            row = row_of(message.api_key, message.version, message.fields, message.unknown_tags)
+            if trouble := unreadable(row):
+                errors.damage(trouble)
     if isinstance(value, Unknown):
         errors.append(
             f"unknown record type {name}" if schema is None else f"unknown version {version} of {name}"
         )
-    return errors.decoded(name, version, None, value, elements_for(max_batch_bytes))
-
-
-def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
-    errors = _Errors()
-    number, version = _envelope(record.value)
-    schema = REMOTE_RECORDS.get(number) if number is not None else None
-    name = (
-        schema.name.removesuffix("Record") if schema is not None else None if number is None else str(number)
-    )
-    value = None
-    if record.value is None:
-        errors.damage(NULL_VALUE)
-    else:
-        try:
-            value = decode_remote(record.value, elements_for(max_batch_bytes))
-            trouble = unreadable(row_of(value.api_key, value.version, value.fields, value.unknown_tags))
-            if trouble is not None:
-                errors.damage(trouble)
-        except FormatError as error:
-            errors.add(error)
-    return errors.decoded(name, version, None, value, elements_for(max_batch_bytes))
+    return errors.decoded(name, version, None, value, elements)
 
 
 class _Errors(list[str]):
@@ -146,10 +127,13 @@ class _Errors(list[str]):
         self.append(message)
         self.damaged = True
 
-    def add(self, error: FormatError) -> None:
-        if isinstance(error, UnsupportedError):
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        try:
+            yield
+        except UnsupportedError as error:
             self.append(str(error))
-        else:
+        except FormatError as error:
             self.damage(describe(error))
 
     def decoded(

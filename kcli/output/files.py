@@ -5,7 +5,7 @@ It is written under a hidden name in the same directory and takes its own name o
 
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import BinaryIO, Protocol, TypeAlias
@@ -200,25 +200,15 @@ def nothing() -> tuple[list[Finding], list[Failure]]:
     return [], []
 
 
-FINDING_ROW = RowType(
-    "finding",
-    tuple(
-        Column(
-            name,
-            "int" if name == "position" else "str",
-            nullable=name not in {"code", "severity", "message"},
-            doc="",
-        )
-        for name in FINDING_KEYS
-    ),
-)
-ERROR_ROW = RowType(
-    "error",
-    tuple(
-        Column(name, "int" if name == "position" else "str", nullable=name in {"position", "field"}, doc="")
-        for name in Failure._fields
-    ),
-)
+def _messages(name: str, columns: Iterable[str], required: Collection[str]) -> RowType:
+    kinds = {"position": "int"}
+    return RowType(
+        name, tuple(Column(one, kinds.get(one, "str"), one not in required, "") for one in columns)
+    )
+
+
+FINDING_ROW = _messages("finding", FINDING_KEYS, ("code", "severity", "message"))
+ERROR_ROW = _messages("error", Failure._fields, ("path", "error", "message"))
 
 
 def write_finding_rows(

@@ -7,7 +7,7 @@ from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.kafka.findings.findings import SEVERITIES
 from kcli.output.structured import DOCUMENT_VERSION
 from kcli.rows import ONE_TYPE_AT_A_TIME, row_types
-from kcli.rows.declare import RowType, column_schema, row_schema
+from kcli.rows.declare import RowType, column_schema, record, row_schema
 from kcli.rows.head import HOST, LABEL_PREFIX, RUN
 
 Schema = dict[str, Any]
@@ -21,13 +21,11 @@ _MAYBE_FACT: Schema = {"type": ["string", "integer", "null"]}
 
 
 def _closed(title: str, properties: Schema) -> Schema:
-    return {
-        "title": title,
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"title": title, **record(properties)}
+
+
+def _saying(text: str) -> Schema:
+    return {"description": text}
 
 
 FINDING_SCHEMA = _closed(
@@ -36,15 +34,10 @@ FINDING_SCHEMA = _closed(
         "code": {"enum": sorted(CATALOGUE)},
         "severity": {"enum": list(SEVERITIES)},
         "message": _TEXT_SCHEMA,
-        "dir": {
-            **_MAYBE_TEXT,
-            "description": "directory of the file, or of the partition that it belongs to",
-        },
-        "file": {**_MAYBE_TEXT, "description": "base name; null for a finding about a directory"},
-        "path": {
-            **_MAYBE_TEXT,
-            "description": "of the file, or of the directory where file is null, as reached from PATH",
-        },
+        "dir": _MAYBE_TEXT | _saying("directory of the file, or of the partition that it belongs to"),
+        "file": _MAYBE_TEXT | _saying("base name; null for a finding about a directory"),
+        "path": _MAYBE_TEXT
+        | _saying("of the file, or of the directory where file is null, as reached from PATH"),
         "position": _MAYBE_INTEGER,
         "expected": _MAYBE_FACT,
         "found": _MAYBE_FACT,
@@ -53,10 +46,7 @@ FINDING_SCHEMA = _closed(
 ERROR = _closed(
     "error",
     {
-        "path": {
-            **_TEXT_SCHEMA,
-            "description": "as reached from the argument; empty when no single path is to blame",
-        },
+        "path": _TEXT_SCHEMA | _saying("as reached from the argument; empty when no single path is to blame"),
         "error": _TEXT_SCHEMA,
         "position": _MAYBE_INTEGER,
         "field": _MAYBE_TEXT,

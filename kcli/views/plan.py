@@ -350,18 +350,9 @@ class _InArrow:
 
 
 def _finding_row(finding: Finding) -> definitions.FindingRow:
-    return definitions.FindingRow(
-        finding.code,
-        finding.severity,
-        finding.message,
-        finding.dir,
-        *_topic_partition(finding.dir),
-        finding.file,
-        finding.place,
-        finding.position,
-        None if finding.expected is None else str(finding.expected),
-        None if finding.found is None else str(finding.found),
-    )
+    facts = (None if fact is None else str(fact) for fact in (finding.expected, finding.found))
+    what = (finding.code, finding.severity, finding.message, finding.dir, *_topic_partition(finding.dir))
+    return definitions.FindingRow(*what, finding.file, finding.place, finding.position, *facts)
 
 
 def _failure_row(failure: Failure) -> definitions.FindingRow:

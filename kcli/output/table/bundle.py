@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from kcli.output.screen import Screen
 from kcli.output.table.columns import ShownColumn
 from kcli.output.table.fitted_table import sentences, table
-from kcli.output.table.table_view import TableView
+from kcli.output.table.table_view import table_view
 from kcli.output.units import counted, joined, size
 from kcli.rows.bundles import BundleRow
 
@@ -44,14 +44,12 @@ def _draw_rest(rows: Sequence[BundleRow], screen: Screen) -> Iterator[Renderable
     yield sentences(screen, f"Not judged on it: {'; '.join(rows[0].not_judged)}.", style="dim")
 
 
-BUNDLE_VIEW = TableView(
-    columns=(
-        ShownColumn("LOG DIRS", lambda row: ", ".join(row.log_dirs)),
-        ShownColumn("PARTITIONS", "partitions", "count"),
-        ShownColumn("FILES", "files", "count"),
-        ShownColumn("BATCHES", "batches", "count"),
-        ShownColumn("UNPACKED", "unpacked_size", "size"),
-    ),
+BUNDLE_VIEW = table_view(
+    ShownColumn("LOG DIRS", lambda row: ", ".join(row.log_dirs)),
+    ShownColumn("PARTITIONS", "partitions", "count"),
+    ShownColumn("FILES", "files", "count"),
+    ShownColumn("BATCHES", "batches", "count"),
+    ShownColumn("UNPACKED", "unpacked_size", "size"),
     verdict=lambda rows: _verdict(rows) if rows else "",
     below=_draw_rest,
 )

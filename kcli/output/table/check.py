@@ -13,7 +13,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import STYLES, ShownColumn, by_dir, codes
 from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import common_dir, name_of
-from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.table.table_view import TableInput, TableView, table_view
 from kcli.output.units import counted, joined, size, tally
 from kcli.rows.checks import (
     CLEAN,
@@ -58,8 +58,9 @@ def view_checks(answer: TableInput) -> TableView:
         own = [other for other in others if os.path.dirname(other.dir or other.path or "") == row.where.dir]
         return _in_words([*of_dir.get(row.where.dir, ()), *(own if row.is_log_dir else ())], first_lines)
 
-    return TableView(
-        columns=(RESULT, ShownColumn("FOUND", worst, least=24)),
+    return table_view(
+        RESULT,
+        ShownColumn("FOUND", worst, least=24),
         severity=_severity,
         is_listed=lambda row: (row.is_log_dir and row.result != CLEAN) or bool(row.errors or row.warnings),
         order=lambda row: (WORST_FIRST.get(row.result, 0), not row.is_log_dir),
@@ -187,8 +188,8 @@ def _epoch_verdict(rows: Sequence[EpochCheckRow]) -> str:
 
 
 RESULT = ShownColumn("RESULT", "result", style=lambda text: STYLES[MARKS.get(text, "error")])
-EPOCH_CHECKS = TableView(
-    (RESULT, ShownColumn("FINDINGS", "findings", "number")), verdict=_epoch_verdict, severity=_severity
+EPOCH_CHECKS = table_view(
+    RESULT, ShownColumn("FINDINGS", "findings", "number"), verdict=_epoch_verdict, severity=_severity
 )
 
 
@@ -218,17 +219,15 @@ def _diff_verdict(rows: Sequence[RunDiffRow]) -> str:
     return f"{counted(len(rows), 'partition')}: {tally({name: verdicts[name] for name in VERDICTS})}."
 
 
-DIFFERENCES = TableView(
-    columns=(
-        ShownColumn("VERDICT", "verdict"),
-        ShownColumn("RESULT", _moved("result"), "changed text", rank=2),
-        ShownColumn("LOG START", _moved("log_start_offset"), "change", rank=4),
-        ShownColumn("LOG END", _moved("log_end_offset"), "change", rank=1),
-        ShownColumn("EPOCH", _moved("latest_epoch"), "change", rank=3),
-        ShownColumn("GREW BY", _grown, "size", rank=5),
-        ShownColumn("SEGMENTS", _moved("segments"), "change", rank=6),
-        ShownColumn("NEW", lambda row: joined(row.findings_new), least=12),
-    ),
+DIFFERENCES = table_view(
+    ShownColumn("VERDICT", "verdict"),
+    ShownColumn("RESULT", _moved("result"), "changed text", rank=2),
+    ShownColumn("LOG START", _moved("log_start_offset"), "change", rank=4),
+    ShownColumn("LOG END", _moved("log_end_offset"), "change", rank=1),
+    ShownColumn("EPOCH", _moved("latest_epoch"), "change", rank=3),
+    ShownColumn("GREW BY", _grown, "size", rank=5),
+    ShownColumn("SEGMENTS", _moved("segments"), "change", rank=6),
+    ShownColumn("NEW", lambda row: joined(row.findings_new), least=12),
     verdict=_diff_verdict,
     severity=lambda row: "error" if row.verdict in ERRORS else "warning" if row.verdict in WARNINGS else None,
 )
@@ -251,15 +250,13 @@ def view_salvages(answer: TableInput) -> TableView:
     """Return the view of what was written of each partition, what not, and a verdict."""
     files = [finding.file or "" for finding in answer.findings if finding.code == FILE_NOT_SAVED]
     codes = {finding.code for finding in answer.findings}
-    return TableView(
-        columns=(
-            ShownColumn("SEGMENTS", "segments", "count"),
-            ShownColumn("BATCHES", "batches", "count"),
-            ShownColumn("SIZE", "bytes", "size", rank=1),
-            ShownColumn("OFFSETS", lambda row: (row.log_start_offset, row.log_end_offset), "range"),
-            ShownColumn("FILES", lambda row: len(row.files), "count", rank=2),
-            ShownColumn("IN", "out_dir", may_overflow=True),
-        ),
+    return table_view(
+        ShownColumn("SEGMENTS", "segments", "count"),
+        ShownColumn("BATCHES", "batches", "count"),
+        ShownColumn("SIZE", "bytes", "size", rank=1),
+        ShownColumn("OFFSETS", lambda row: (row.log_start_offset, row.log_end_offset), "range"),
+        ShownColumn("FILES", lambda row: len(row.files), "count", rank=2),
+        ShownColumn("IN", "out_dir", may_overflow=True),
         severity=lambda row: "error" if row.lost or row.batches_lost or row.bytes_lost else "",
         below=_draw_lost,
         verdict=lambda rows: "\n".join(_salvage_verdict(row, files, codes) for row in rows),

@@ -11,7 +11,7 @@ from formats.messages.metadata import name_of_code
 from formats.messages.transaction import TRANSACTION_STATES
 from kcli.output.table.columns import ShownColumn, contents
 from kcli.output.table.fitted_table import table
-from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.table.table_view import TableInput, TableView, table_view
 from kcli.output.units import counted, joined, moment, size, tally
 from kcli.output.values import one_line
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow
@@ -49,27 +49,21 @@ def _batch_total(rows: Sequence[DumpBatchRow]) -> str:
     return f"{total}{used}. {f'{counted(bad, BAD_CHECKSUM)}.' if bad else 'Every checksum is right.'}"
 
 
-BATCH_VIEW = TableView(
-    columns=(
-        ShownColumn("AT BYTE", "position", "number"),
-        ShownColumn(
-            "OFFSETS", lambda row: (min(row.base_offset, row.last_offset), row.last_offset + 1), "range"
-        ),
-        ShownColumn("COUNT", "count", "count", rank=2),
-        ShownColumn("SIZE", "size", "size"),
-        ShownColumn("CODEC", lambda row: "" if row.compression == UNCOMPRESSED else row.compression, rank=1),
-        ShownColumn("EPOCH", "partition_leader_epoch", "defined", rank=3),
-        ShownColumn(
-            "PRODUCER",
-            lambda row: None if row.producer_id == NONE else f"{row.producer_id}/{row.producer_epoch}",
-            "right text",
-            rank=5,
-        ),
-        ShownColumn("NEWEST (UTC)", "max_timestamp", "time of day", rank=4),
-        ShownColumn(
-            "FLAGS", _flags, rank=1, style=lambda text: "bold red" if BAD_CHECKSUM in text else "yellow"
-        ),
+BATCH_VIEW = table_view(
+    ShownColumn("AT BYTE", "position", "number"),
+    ShownColumn("OFFSETS", lambda row: (min(row.base_offset, row.last_offset), row.last_offset + 1), "range"),
+    ShownColumn("COUNT", "count", "count", rank=2),
+    ShownColumn("SIZE", "size", "size"),
+    ShownColumn("CODEC", lambda row: "" if row.compression == UNCOMPRESSED else row.compression, rank=1),
+    ShownColumn("EPOCH", "partition_leader_epoch", "defined", rank=3),
+    ShownColumn(
+        "PRODUCER",
+        lambda row: None if row.producer_id == NONE else f"{row.producer_id}/{row.producer_epoch}",
+        "right text",
+        rank=5,
     ),
+    ShownColumn("NEWEST (UTC)", "max_timestamp", "time of day", rank=4),
+    ShownColumn("FLAGS", _flags, rank=1, style=lambda text: "bold red" if BAD_CHECKSUM in text else "yellow"),
     closing=_batch_total,
 )
 
@@ -79,26 +73,24 @@ def view_records(answer: TableInput) -> TableView:
     names = _topic_names(answer.rows)
     if len(answer.rows) == 1:
         fields = list(_fields(answer.rows[0], names))
-        return TableView(columns=(), below=lambda _, screen: [table(FIELD_COLUMNS, fields, screen)])
+        return table_view(below=lambda _, screen: [table(FIELD_COLUMNS, fields, screen)])
     is_metadata = any((row.record_type or "").endswith(METADATA_TYPE) for row in answer.rows)
     key = ShownColumn("KEY", _key, "contents", least=LEAST_KEY, style="cyan", is_cut=True)
     if any(row.decoded_key is not None for row in answer.rows):  # a group, a transaction: never cut
         key = key._replace(least=LEAST_DECODED_KEY, is_cut=False)
-    return TableView(
-        columns=(
-            ShownColumn("OFFSET", "offset", "number"),
-            ShownColumn("TIME (UTC)", "timestamp", "time of day", rank=2),
-            *([] if is_metadata else [key]),
-            ShownColumn(
-                "VALUE",
-                partial(_value, names=names),
-                "contents",
-                least=LEAST_VALUE,
-                is_cut=True,
-                style=lambda value: "dim" if value is None else "",
-            ),
-            ShownColumn("HEADERS", _headers, rank=1, least=8, is_cut=True),
+    return table_view(
+        ShownColumn("OFFSET", "offset", "number"),
+        ShownColumn("TIME (UTC)", "timestamp", "time of day", rank=2),
+        *([] if is_metadata else [key]),
+        ShownColumn(
+            "VALUE",
+            partial(_value, names=names),
+            "contents",
+            least=LEAST_VALUE,
+            is_cut=True,
+            style=lambda value: "dim" if value is None else "",
         ),
+        ShownColumn("HEADERS", _headers, rank=1, least=8, is_cut=True),
         closing=_record_total,
     )
 
@@ -275,25 +267,21 @@ def _record_total(rows: Sequence[DumpRecordRow]) -> str:
     return f"{joined((counted(len(rows), 'record'), marked, bad))}."
 
 
-PRODUCERS = TableView(
-    columns=(
-        ShownColumn("PRODUCER", "producer_id", "number"),
-        ShownColumn("EPOCH", "producer_epoch", "number"),
-        ShownColumn("LAST SEQUENCE", "last_sequence", "number"),
-        ShownColumn("LAST OFFSET", "last_offset", "number"),
-        ShownColumn("LAST SEEN (UTC)", "last_timestamp", "time", rank=2),
-        ShownColumn("OPEN TRANSACTION FROM", "current_txn_first_offset", "number", rank=1, style="yellow"),
-        ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", "defined", rank=3),
-    ),
+PRODUCERS = table_view(
+    ShownColumn("PRODUCER", "producer_id", "number"),
+    ShownColumn("EPOCH", "producer_epoch", "number"),
+    ShownColumn("LAST SEQUENCE", "last_sequence", "number"),
+    ShownColumn("LAST OFFSET", "last_offset", "number"),
+    ShownColumn("LAST SEEN (UTC)", "last_timestamp", "time", rank=2),
+    ShownColumn("OPEN TRANSACTION FROM", "current_txn_first_offset", "number", rank=1, style="yellow"),
+    ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", "defined", rank=3),
     closing=lambda rows: f"{counted(len(rows), 'producer')}.",
 )
-LAYOUT = TableView(
-    columns=(
-        ShownColumn("AT BYTE", "position", "number"),
-        ShownColumn("SIZE", "size", "number"),
-        ShownColumn("STRUCTURE", "structure", least=12, is_cut=True),
-        ShownColumn("FIELD", "field"),
-        ShownColumn("VALUE", "value", least=12, style="bold", is_cut=True),
-        ShownColumn("MEANING", "meaning", rank=1, least=16, style="dim", is_cut=True),
-    )
+LAYOUT = table_view(
+    ShownColumn("AT BYTE", "position", "number"),
+    ShownColumn("SIZE", "size", "number"),
+    ShownColumn("STRUCTURE", "structure", least=12, is_cut=True),
+    ShownColumn("FIELD", "field"),
+    ShownColumn("VALUE", "value", least=12, style="bold", is_cut=True),
+    ShownColumn("MEANING", "meaning", rank=1, least=16, style="dim", is_cut=True),
 )

@@ -12,7 +12,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import STYLES, ShownColumn
 from kcli.output.table.fitted_table import Line, StyledLines, command_lines, sentences
 from kcli.output.table.shared_columns import SharedColumn, by_partition, log_dir_of, name_of, replica_names
-from kcli.output.table.table_view import FEW, TableInput, TableView
+from kcli.output.table.table_view import FEW, TableInput, TableView, table_view
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, number, tally
 from kcli.rows.epochs import EndOffsetRow, EpochDiffRow, EpochRow, EpochSpan, PositionRow
@@ -113,13 +113,11 @@ def _epochs_verdict(rows: Sequence[EpochRow]) -> str:
     return f"Epochs differ from offset {offset} on: a follower truncates there, at the latest."
 
 
-EPOCH_VIEW = TableView(
-    columns=(
-        ShownColumn("EPOCH", "epoch", "number"),
-        ShownColumn("START", "start_offset", "number"),
-        ShownColumn("END", "end_offset", "number"),
-        ShownColumn("OFFSETS", lambda row: row.end_offset - row.start_offset, "count", rank=2),
-    ),
+EPOCH_VIEW = table_view(
+    ShownColumn("EPOCH", "epoch", "number"),
+    ShownColumn("START", "start_offset", "number"),
+    ShownColumn("END", "end_offset", "number"),
+    ShownColumn("OFFSETS", lambda row: row.end_offset - row.start_offset, "count", rank=2),
     verdict=_epochs_verdict,
     facts=lambda rows: [f"from {' and '.join(sorted({row.source for row in rows}))}"],
     merged=lambda row: (row.epoch, row.start_offset, row.end_offset),
@@ -134,15 +132,13 @@ def view_diffs(answer: TableInput) -> TableView:
     rows = [
         EpochRow(where, *span, "checkpoint") for where, spans in dict.fromkeys(replicas) for span in spans
     ]
-    return TableView(
-        columns=(
-            ShownColumn("REPLICA", lambda row: names[row.where.dir]),
-            ShownColumn("OTHER", lambda row: names[row.other_dir]),
-            ShownColumn("PART AT", "divergence_offset", "number", style="red"),
-            ShownColumn("LAST COMMON EPOCH", "last_common_epoch", "number", rank=1),
-            ShownColumn("ONLY HERE", "records_only_here", "count"),
-            ShownColumn("ONLY THERE", "records_only_there", "count"),
-        ),
+    return table_view(
+        ShownColumn("REPLICA", lambda row: names[row.where.dir]),
+        ShownColumn("OTHER", lambda row: names[row.other_dir]),
+        ShownColumn("PART AT", "divergence_offset", "number", style="red"),
+        ShownColumn("LAST COMMON EPOCH", "last_common_epoch", "number", rank=1),
+        ShownColumn("ONLY HERE", "records_only_here", "count"),
+        ShownColumn("ONLY THERE", "records_only_there", "count"),
         names_replicas=True,
         above=lambda _, screen: draw_replicas(rows, screen),
         verdict=_diffs_verdict,
@@ -248,13 +244,11 @@ def _end_offsets_verdict(rows: Sequence[EndOffsetRow]) -> str:
     return f"{differ} of {counted(len(answers), 'answer')} differ." if differ else "All answers are the same."
 
 
-END_OFFSETS = TableView(
-    columns=(
-        ShownColumn("ASKED FOR", "requested_epoch", "number"),
-        ShownColumn("EPOCH", "leader_epoch", "defined"),
-        ShownColumn("ENDS AT", "end_offset", "defined", style="bold"),
-        ShownColumn("WHY", _why, rank=2, least=12),
-    ),
+END_OFFSETS = table_view(
+    ShownColumn("ASKED FOR", "requested_epoch", "number"),
+    ShownColumn("EPOCH", "leader_epoch", "defined"),
+    ShownColumn("ENDS AT", "end_offset", "defined", style="bold"),
+    ShownColumn("WHY", _why, rank=2, least=12),
     shared=(
         SharedColumn("", lambda row: f"{row.log_end_offset} ({row.log_end_offset_source})", "log end {}"),
         SharedColumn("", lambda row: row.current_leader_epoch, "request names epoch {}"),
@@ -303,13 +297,11 @@ def _positions_verdict(rows: Sequence[PositionRow]) -> str:
     return f"{tally(counts) or 'The consumer reads on where it is'}."
 
 
-POSITIONS = TableView(
-    columns=(
-        ShownColumn("POSITION", "offset", "number", style="bold"),
-        ShownColumn("EPOCH", "offset_epoch", "defined"),
-        ShownColumn("ANSWER", _answer, rank=1, least=12),
-        ShownColumn("SO THE CONSUMER", _conclusion, least=20),
-    ),
+POSITIONS = table_view(
+    ShownColumn("POSITION", "offset", "number", style="bold"),
+    ShownColumn("EPOCH", "offset_epoch", "defined"),
+    ShownColumn("ANSWER", _answer, rank=1, least=12),
+    ShownColumn("SO THE CONSUMER", _conclusion, least=20),
     shared=(
         SharedColumn(
             "LOG",

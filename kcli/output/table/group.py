@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from kcli.output.table.columns import ShownColumn
 from kcli.output.table.shared_columns import SharedColumn
-from kcli.output.table.table_view import TableView
+from kcli.output.table.table_view import table_view
 from kcli.output.units import counted, joined, number, size
 from kcli.rows.groups import GroupMemberRow, GroupOffsetRow, GroupRow, GroupStorageRow
 
@@ -33,19 +33,17 @@ def _groups_verdict(rows: Sequence[GroupRow]) -> str:
     return f"{counted(len(rows), 'group')}: {joined(f'{count} {state}' for state, count in states.items())}."
 
 
-GROUP_VIEW = TableView(
-    columns=(
-        ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
-        ShownColumn("TYPE", "group_type"),
-        ShownColumn("STATE", "state"),
-        ShownColumn("MEMBERS", "members", "count"),
-        ShownColumn("PARTITIONS", "committed_partitions", "count"),
-        ShownColumn("LAST COMMIT (UTC)", "last_commit_timestamp", "time", rank=2),
-        ShownColumn("GENERATION", "generation", "number", rank=4),
-        ShownColumn("PROTOCOL", "protocol", rank=5),
-        ShownColumn("COORDINATOR", "coordinator_partition", "number", rank=3),
-        ShownColumn("TOPICS", lambda row: joined(row.topics), rank=6, least=20),
-    ),
+GROUP_VIEW = table_view(
+    ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
+    ShownColumn("TYPE", "group_type"),
+    ShownColumn("STATE", "state"),
+    ShownColumn("MEMBERS", "members", "count"),
+    ShownColumn("PARTITIONS", "committed_partitions", "count"),
+    ShownColumn("LAST COMMIT (UTC)", "last_commit_timestamp", "time", rank=2),
+    ShownColumn("GENERATION", "generation", "number", rank=4),
+    ShownColumn("PROTOCOL", "protocol", rank=5),
+    ShownColumn("COORDINATOR", "coordinator_partition", "number", rank=3),
+    ShownColumn("TOPICS", lambda row: joined(row.topics), rank=6, least=20),
     shared=(OF_BROKER, OF_CLUSTER),
     verdict=_groups_verdict,
 )
@@ -57,15 +55,13 @@ def _storage_verdict(rows: Sequence[GroupStorageRow]) -> str:
     return f"{counts}; {size(dirty)} of them not cleaned yet."
 
 
-STORAGE_VIEW = TableView(
-    columns=(
-        ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
-        ShownColumn("RECORDS OF TYPE", "record_type", least=20),
-        ShownColumn("RECORDS", "records", "count"),
-        ShownColumn("TOMBSTONES", "tombstones", "count", rank=2),
-        ShownColumn("BYTES", "record_bytes", "size"),
-        ShownColumn("DIRTY", "dirty_bytes", "size", rank=1),
-    ),
+STORAGE_VIEW = table_view(
+    ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
+    ShownColumn("RECORDS OF TYPE", "record_type", least=20),
+    ShownColumn("RECORDS", "records", "count"),
+    ShownColumn("TOMBSTONES", "tombstones", "count", rank=2),
+    ShownColumn("BYTES", "record_bytes", "size"),
+    ShownColumn("DIRTY", "dirty_bytes", "size", rank=1),
     shared=(OF_BROKER, OF_CLUSTER),
     verdict=_storage_verdict,
     order=lambda row: -row.record_bytes,
@@ -117,19 +113,17 @@ def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
     return f"{_groups(rows)}, {counted(offsets, 'offset')}: {joined((*bad, lag, waiting, expiry))}."
 
 
-COMMIT_VIEW = TableView(
-    columns=(
-        ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
-        ShownColumn("COMMITTED", "committed_offset", "number", style="bold"),
-        ShownColumn("LOG START", "log_start_offset", "number", rank=3),
-        ShownColumn("LOG END", "log_end_offset", "number", rank=2),
-        ShownColumn("LAG", "lag", "count"),
-        ShownColumn("POSITION", _note, least=20),
-        ShownColumn("EPOCH", "committed_leader_epoch", "defined", rank=6),
-        ShownColumn("COMMITTED AT (UTC)", "commit_timestamp", "time", rank=4),
-        ShownColumn("EXPIRES (UTC)", "expire_timestamp", "time", rank=5),
-        ShownColumn("METADATA", "metadata", rank=8, is_cut=True, least=12),
-    ),
+COMMIT_VIEW = table_view(
+    ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
+    ShownColumn("COMMITTED", "committed_offset", "number", style="bold"),
+    ShownColumn("LOG START", "log_start_offset", "number", rank=3),
+    ShownColumn("LOG END", "log_end_offset", "number", rank=2),
+    ShownColumn("LAG", "lag", "count"),
+    ShownColumn("POSITION", _note, least=20),
+    ShownColumn("EPOCH", "committed_leader_epoch", "defined", rank=6),
+    ShownColumn("COMMITTED AT (UTC)", "commit_timestamp", "time", rank=4),
+    ShownColumn("EXPIRES (UTC)", "expire_timestamp", "time", rank=5),
+    ShownColumn("METADATA", "metadata", rank=8, is_cut=True, least=12),
     shared=HEAD_COLUMNS,
     verdict=_offsets_verdict,
     severity=_offset_severity,
@@ -144,28 +138,22 @@ def _assigned(row: GroupMemberRow) -> str:
     return joined(f"{topic} {' '.join(map(str, numbers))}" for topic, numbers in topics.items())
 
 
-MEMBER_VIEW = TableView(
-    columns=(
-        ShownColumn("MEMBER", "member_id", style="bold", may_overflow=True),
-        ShownColumn("STATIC", "group_instance_id", rank=4),
-        ShownColumn("CLIENT", "client_id", rank=2, may_overflow=True),
-        ShownColumn("HOST", "client_host", rank=3),
-        ShownColumn("PARTITIONS", _assigned, least=16),
-        ShownColumn("SUBSCRIBED TO", lambda row: joined(row.subscribed_topics or ()), rank=5, least=16),
-    ),
+MEMBER_VIEW = table_view(
+    ShownColumn("MEMBER", "member_id", style="bold", may_overflow=True),
+    ShownColumn("STATIC", "group_instance_id", rank=4),
+    ShownColumn("CLIENT", "client_id", rank=2, may_overflow=True),
+    ShownColumn("HOST", "client_host", rank=3),
+    ShownColumn("PARTITIONS", _assigned, least=16),
+    ShownColumn("SUBSCRIBED TO", lambda row: joined(row.subscribed_topics or ()), rank=5, least=16),
     shared=HEAD_COLUMNS,
     verdict=lambda rows: f"{counted(len(rows), 'member')} of {_groups(rows)}.",
 )
-CHANGE_VIEW = TableView(
-    columns=(
-        ShownColumn("RECORD", "offset_of_record", "number"),
-        ShownColumn("TIME (UTC)", "timestamp", "time of day"),
-        ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
-        ShownColumn(
-            "COMMITTED", lambda row: (row.previous_offset, row.committed_offset), "change", style="bold"
-        ),
-        ShownColumn("", "change"),
-    ),
+CHANGE_VIEW = table_view(
+    ShownColumn("RECORD", "offset_of_record", "number"),
+    ShownColumn("TIME (UTC)", "timestamp", "time of day"),
+    ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
+    ShownColumn("COMMITTED", lambda row: (row.previous_offset, row.committed_offset), "change", style="bold"),
+    ShownColumn("", "change"),
     shared=HEAD_COLUMNS,
     severity=lambda row: {"back": "warning", "removed": "info"}.get(row.change),
     verdict=lambda rows: (

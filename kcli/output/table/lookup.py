@@ -9,7 +9,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import ShownColumn
 from kcli.output.table.fitted_table import sentences
 from kcli.output.table.shared_columns import SharedColumn, name_of
-from kcli.output.table.table_view import FEW, TableView
+from kcli.output.table.table_view import FEW, table_view
 from kcli.output.units import counted, moment, number, readable
 from kcli.rows.lookups import LookupOffsetRow, LookupTimestampRow
 
@@ -46,39 +46,33 @@ def count_found(rows: Sequence[Any]) -> str:
     return f"Found in {number(sum(row.found for row in rows))} of {counted(len(rows), 'partition')}."
 
 
-OFFSET_VIEW = TableView(
-    columns=(
-        ShownColumn("SEGMENT", "batch.segment_base_offset", "number"),
-        ShownColumn("AT BYTE", "batch.position", "number", style="bold"),
-        ShownColumn("BATCH", _batch, "range"),
-        ShownColumn("EPOCH", "batch.leader_epoch", "number", rank=2),
-        ShownColumn("INDEX ENTRY", "batch.index_entry_offset", "number", rank=5),
-        ShownColumn("", _reason, rank=1, least=20, style="yellow"),
-    ),
+OFFSET_VIEW = table_view(
+    ShownColumn("SEGMENT", "batch.segment_base_offset", "number"),
+    ShownColumn("AT BYTE", "batch.position", "number", style="bold"),
+    ShownColumn("BATCH", _batch, "range"),
+    ShownColumn("EPOCH", "batch.leader_epoch", "number", rank=2),
+    ShownColumn("INDEX ENTRY", "batch.index_entry_offset", "number", rank=5),
+    ShownColumn("", _reason, rank=1, least=20, style="yellow"),
     shared=(SharedColumn("OFFSET", lambda row: row.offset, "offset {}", kind="number"),),
     below=_draw_reasons,
     closing=count_found,
 )
-TIMESTAMPS = TableView(
-    columns=(
-        ShownColumn("OFFSET", "record.offset", "number", style="bold"),
-        ShownColumn("WRITTEN (UTC)", "record.record_timestamp", "time"),
-        ShownColumn("EPOCH", "record.leader_epoch", "number", rank=3),
-        ShownColumn("SEGMENT", "record.segment_base_offset", "number", rank=2),
-        ShownColumn("AT BYTE", "record.position", "number", rank=4),
-        ShownColumn("", _reason, rank=1, least=12, style="yellow"),
-    ),
+TIMESTAMPS = table_view(
+    ShownColumn("OFFSET", "record.offset", "number", style="bold"),
+    ShownColumn("WRITTEN (UTC)", "record.record_timestamp", "time"),
+    ShownColumn("EPOCH", "record.leader_epoch", "number", rank=3),
+    ShownColumn("SEGMENT", "record.segment_base_offset", "number", rank=2),
+    ShownColumn("AT BYTE", "record.position", "number", rank=4),
+    ShownColumn("", _reason, rank=1, least=12, style="yellow"),
     shared=(SharedColumn("ASKED FOR", _asked),),
     below=_draw_reasons,
     closing=count_found,
 )
-PARTITIONS_FOR = TableView(
-    columns=(
-        ShownColumn("KIND", "kind"),
-        ShownColumn("VALUE", "value", may_overflow=True),
-        ShownColumn("TOPIC", "topic"),
-        ShownColumn("PARTITION", "partition", "number", style="bold"),
-        ShownColumn("OF", "partitions", "number", rank=2),
-        ShownColumn("HASH", "hash", "number", rank=3),
-    )
+PARTITIONS_FOR = table_view(
+    ShownColumn("KIND", "kind"),
+    ShownColumn("VALUE", "value", may_overflow=True),
+    ShownColumn("TOPIC", "topic"),
+    ShownColumn("PARTITION", "partition", "number", style="bold"),
+    ShownColumn("OF", "partitions", "number", rank=2),
+    ShownColumn("HASH", "hash", "number", rank=3),
 )

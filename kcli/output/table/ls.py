@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from formats.names import CLUSTER_METADATA
 from kcli.output.table.columns import STYLES, ShownColumn, by_dir, codes, severity_of
-from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.table.table_view import TableInput, TableView, table_view
 from kcli.output.units import counted, joined, size
 from kcli.rows.partitions import CheckpointRow, DiskSumRow, PartitionRow
 
@@ -33,18 +33,16 @@ def view_partitions(answer: TableInput) -> TableView:
         return next((f"{at_most} {finding.found}" for finding in own), None)
 
     note_rank = 0 if any(row.state != NORMAL for row in answer.rows) else 3
-    return TableView(
-        columns=(
-            ShownColumn("LOG", "log_bytes", "size"),
-            ShownColumn("INDEX", "index_bytes", "size", rank=7),
-            ShownColumn("DISK", "disk_bytes", "size"),
-            ShownColumn("SEGS", "segments", "number", rank=6),
-            ShownColumn("START", "log_start_offset", "number"),
-            ShownColumn("END", log_end, "number"),
-            ShownColumn("HW", "high_watermark", "number", rank=2),
-            ShownColumn("EPOCH", "latest_epoch", "number", rank=5),
-            ShownColumn("NOTE", note, rank=note_rank, least=12, style=STYLES["warning"]),
-        ),
+    return table_view(
+        ShownColumn("LOG", "log_bytes", "size"),
+        ShownColumn("INDEX", "index_bytes", "size", rank=7),
+        ShownColumn("DISK", "disk_bytes", "size"),
+        ShownColumn("SEGS", "segments", "number", rank=6),
+        ShownColumn("START", "log_start_offset", "number"),
+        ShownColumn("END", log_end, "number"),
+        ShownColumn("HW", "high_watermark", "number", rank=2),
+        ShownColumn("EPOCH", "latest_epoch", "number", rank=5),
+        ShownColumn("NOTE", note, rank=note_rank, least=12, style=STYLES["warning"]),
         closing=_total,
         severity=(lambda row: severities.get(row.where.dir)) if severities else None,
     )
@@ -81,17 +79,15 @@ def _checkpoints_verdict(rows: Sequence[CheckpointRow]) -> str:
     return f"{violating} of {counted(len(rows), 'partition')} with checkpoints that contradict the log."
 
 
-CHECKPOINT_VIEW = TableView(
-    columns=(
-        ShownColumn("FIRST", "first_segment_offset", "number", rank=4),
-        ShownColumn("START", "log_start_offset", "number"),
-        ShownColumn("CLEANER", "cleaner_point", "number", rank=3),
-        ShownColumn("RECOVERY", "recovery_point", "number"),
-        ShownColumn("HW", "high_watermark", "number"),
-        ShownColumn("END", "log_end_offset", "number"),
-        ShownColumn("EPOCH", "latest_epoch", "number", rank=2),
-        ShownColumn("VIOLATED", lambda row: joined(row.violations), style="bold", least=30),
-    ),
+CHECKPOINT_VIEW = table_view(
+    ShownColumn("FIRST", "first_segment_offset", "number", rank=4),
+    ShownColumn("START", "log_start_offset", "number"),
+    ShownColumn("CLEANER", "cleaner_point", "number", rank=3),
+    ShownColumn("RECOVERY", "recovery_point", "number"),
+    ShownColumn("HW", "high_watermark", "number"),
+    ShownColumn("END", "log_end_offset", "number"),
+    ShownColumn("EPOCH", "latest_epoch", "number", rank=2),
+    ShownColumn("VIOLATED", lambda row: joined(row.violations), style="bold", least=30),
     verdict=_checkpoints_verdict,
     severity=lambda row: "warning" if row.violations else None,
 )
@@ -105,20 +101,18 @@ def _disk_verdict(rows: Sequence[DiskSumRow]) -> str:
     return f"{size(disk)} on disk.{share}{goes}"
 
 
-DISK_SUMS = TableView(
-    columns=(
-        ShownColumn("NAME", "name"),
-        ShownColumn("DISK", "disk_bytes", "size"),
-        ShownColumn("LOG", "log_bytes", "size", rank=1),
-        ShownColumn("INDEX", "index_bytes", "size", rank=6),
-        ShownColumn("PREALLOCATED", "preallocated_bytes", "size", rank=7),
-        ShownColumn("LEAVES", "leaving_bytes", "size"),
-        ShownColumn("FREE", "file_system_free_bytes", "size", rank=1),
-        ShownColumn("OF", "file_system_bytes", "size", rank=2),
-        ShownColumn("PARTITIONS", "partitions", "number", rank=4),
-        ShownColumn("SEGS", "segments", "number", rank=5),
-        ShownColumn("OLDEST (UTC)", "oldest_timestamp", "time", rank=8),
-        ShownColumn("NEWEST (UTC)", "newest_timestamp", "time", rank=3),
-    ),
+DISK_SUMS = table_view(
+    ShownColumn("NAME", "name"),
+    ShownColumn("DISK", "disk_bytes", "size"),
+    ShownColumn("LOG", "log_bytes", "size", rank=1),
+    ShownColumn("INDEX", "index_bytes", "size", rank=6),
+    ShownColumn("PREALLOCATED", "preallocated_bytes", "size", rank=7),
+    ShownColumn("LEAVES", "leaving_bytes", "size"),
+    ShownColumn("FREE", "file_system_free_bytes", "size", rank=1),
+    ShownColumn("OF", "file_system_bytes", "size", rank=2),
+    ShownColumn("PARTITIONS", "partitions", "number", rank=4),
+    ShownColumn("SEGS", "segments", "number", rank=5),
+    ShownColumn("OLDEST (UTC)", "oldest_timestamp", "time", rank=8),
+    ShownColumn("NEWEST (UTC)", "newest_timestamp", "time", rank=3),
     verdict=_disk_verdict,
 )

@@ -16,7 +16,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import ShownColumn, change
 from kcli.output.table.fitted_table import StyledLines, sentences, table
 from kcli.output.table.shared_columns import SharedColumn, short_dirs
-from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.table.table_view import TableInput, TableView, table_view
 from kcli.output.units import counted, joined, moment, number, tally
 from kcli.rows.metadata import (
     MetadataChangeRow,
@@ -158,8 +158,8 @@ def _summary_verdict(rows: Sequence[MetadataSummaryRow]) -> str:
     return f"{ends}: {verdict}."
 
 
-SUMMARY_TABLE = TableView(
-    columns=(), shared=PLACE, verdict=_summary_verdict, is_listed=lambda _: False, above=_summary_lines
+SUMMARY_TABLE = table_view(
+    shared=PLACE, verdict=_summary_verdict, is_listed=lambda _: False, above=_summary_lines
 )
 
 
@@ -379,13 +379,11 @@ def view_changes(answer: TableInput) -> TableView:
         ShownColumn("REPLICAS", _pair("replicas"), "changed text", rank=4),
     )
     in_words = (ShownColumn("OF", lambda row: ": ".join(filter(None, (row.name, _facts(row)))), least=30),)
-    view = TableView(
-        columns=(
-            ShownColumn("OFFSET", "metadata_offset", "number"),
-            ShownColumn("TIME (UTC)", "timestamp", "time of day"),
-            ShownColumn("CHANGE", "change", style="bold"),
-            *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if one else in_words),
-        ),
+    view = table_view(
+        ShownColumn("OFFSET", "metadata_offset", "number"),
+        ShownColumn("TIME (UTC)", "timestamp", "time of day"),
+        ShownColumn("CHANGE", "change", style="bold"),
+        *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if one else in_words),
         shared=PLACE,
         verdict=_changes_verdict,
         severity=lambda row: (
@@ -438,8 +436,7 @@ def _value(given: str | None) -> str | None:
     return (given.strip("[]") or None) if is_plain and given is not None else given
 
 
-DIFFERENCE_TABLE = TableView(
-    columns=(),
+DIFFERENCE_TABLE = table_view(
     is_listed=lambda _: False,
     above=_differences,
     shared=(
@@ -470,8 +467,7 @@ def _commands(rows: Sequence[MetadataCommandRow], screen: Screen) -> Iterator[Re
 CONTINUED = "     \\"
 
 
-COMMAND_TABLE = TableView(
-    columns=(),
+COMMAND_TABLE = table_view(
     is_listed=lambda _: False,
     above=_commands,
     closing=lambda _: "-o text prints the lines alone, for a file. BOOTSTRAP is the cluster to be filled.",

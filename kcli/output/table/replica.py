@@ -13,7 +13,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import STYLES, YES_OR_NO, ShownColumn, offsets_column
 from kcli.output.table.fitted_table import sentences
 from kcli.output.table.shared_columns import SharedColumn, name_of, replica_names
-from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.table.table_view import TableInput, TableView, table_view
 from kcli.output.units import counted, joined, number, period, tally
 from kcli.rows.replicas import (
     ElectionRow,
@@ -70,16 +70,14 @@ def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
     return f"They differ from offset {row.first_offset} on: leader epoch {here} here, {there} there."
 
 
-RANGES = TableView(
-    columns=(
-        offsets_column("first_offset", "last_offset"),
-        ShownColumn("VERDICT", "verdict", style="bold"),
-        ShownColumn("REASON", lambda row: REASONS.get(row.reason, row.reason), rank=3),
-        ShownColumn("EPOCH", "leader_epoch", "number", rank=1),
-        ShownColumn("THERE", "other_leader_epoch", "number", rank=1),
-        ShownColumn("SIZE", "bytes", "size", rank=2),
-        ShownColumn("THERE", "other_bytes", "size", rank=2),
-    ),
+RANGES = table_view(
+    offsets_column("first_offset", "last_offset"),
+    ShownColumn("VERDICT", "verdict", style="bold"),
+    ShownColumn("REASON", lambda row: REASONS.get(row.reason, row.reason), rank=3),
+    ShownColumn("EPOCH", "leader_epoch", "number", rank=1),
+    ShownColumn("THERE", "other_leader_epoch", "number", rank=1),
+    ShownColumn("SIZE", "bytes", "size", rank=2),
+    ShownColumn("THERE", "other_bytes", "size", rank=2),
     shared=(
         SharedColumn(
             "OTHER",
@@ -93,14 +91,12 @@ RANGES = TableView(
     severity=_range_severity,
 )
 
-FINGERPRINTS = TableView(
-    columns=(
-        offsets_column("first_offset", "last_offset"),
-        ShownColumn("HASH", "hash", style="bold"),
-        ShownColumn("EPOCH", "leader_epoch", "number", rank=1),
-        ShownColumn("BATCHES", "batches", "count", rank=2),
-        ShownColumn("SIZE", "bytes", "size", rank=2),
-    ),
+FINGERPRINTS = table_view(
+    offsets_column("first_offset", "last_offset"),
+    ShownColumn("HASH", "hash", style="bold"),
+    ShownColumn("EPOCH", "leader_epoch", "number", rank=1),
+    ShownColumn("BATCHES", "batches", "count", rank=2),
+    ShownColumn("SIZE", "bytes", "size", rank=2),
     closing=lambda rows: (
         f"{counted(len(rows), 'range')}: replica diff takes the ndjson of this for a replica."
     ),
@@ -155,18 +151,16 @@ def view_elections(answer: TableInput) -> TableView:
         for row in rows
         for path, broker in ((row.candidate, row.candidate_broker_id), (row.follower, row.follower_broker_id))
     )
-    return TableView(
-        columns=(
-            ShownColumn("LEADER", lambda row: names[row.candidate], style="bold"),
-            ShownColumn("ELECTED", _elected, rank=1),
-            ShownColumn("FOLLOWER", lambda row: names[row.follower]),
-            ShownColumn("TRUNCATES TO", _cut),
-            ShownColumn("LOSES", _lost, "number"),
-            ShownColumn("COMMITTED", _committed, "number"),
-            ShownColumn("SIZE", lambda row: row.bytes_lost or None, "size", rank=2),
-            ShownColumn(
-                "WRITTEN (UTC)", lambda row: period(row.first_lost_timestamp, row.last_lost_timestamp), rank=3
-            ),
+    return table_view(
+        ShownColumn("LEADER", lambda row: names[row.candidate], style="bold"),
+        ShownColumn("ELECTED", _elected, rank=1),
+        ShownColumn("FOLLOWER", lambda row: names[row.follower]),
+        ShownColumn("TRUNCATES TO", _cut),
+        ShownColumn("LOSES", _lost, "number"),
+        ShownColumn("COMMITTED", _committed, "number"),
+        ShownColumn("SIZE", lambda row: row.bytes_lost or None, "size", rank=2),
+        ShownColumn(
+            "WRITTEN (UTC)", lambda row: period(row.first_lost_timestamp, row.last_lost_timestamp), rank=3
         ),
         names_replicas=True,
         severity=_election_severity,
@@ -270,15 +264,13 @@ def _failover_verdict(rows: Sequence[FailoverRow]) -> str:
     return f"{counted(len(rows), 'partition')}: {tally(counts)}."
 
 
-FAILOVER_VIEW = TableView(
-    columns=(
-        ShownColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", may_overflow=True),
-        ShownColumn("REPLICAS", lambda row: _brokers(row.replicas), rank=3),
-        ShownColumn("LEADER", _pair("leader"), "changed text", style="bold"),
-        ShownColumn("ISR", _pair("isr"), "changed text"),
-        ShownColumn("EPOCH", _pair("leader_epoch"), "change"),
-        ShownColumn("", _note, rank=1, least=16, style="yellow"),
-    ),
+FAILOVER_VIEW = table_view(
+    ShownColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", may_overflow=True),
+    ShownColumn("REPLICAS", lambda row: _brokers(row.replicas), rank=3),
+    ShownColumn("LEADER", _pair("leader"), "changed text", style="bold"),
+    ShownColumn("ISR", _pair("isr"), "changed text"),
+    ShownColumn("EPOCH", _pair("leader_epoch"), "change"),
+    ShownColumn("", _note, rank=1, least=16, style="yellow"),
     shared=(SharedColumn("METADATA", lambda row: row.dir, "metadata of {}", rank=2, is_last=True),),
     verdict=_failover_verdict,
     severity=_failover_severity,
@@ -307,31 +299,27 @@ def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
     return " ".join(filter(None, verdicts))
 
 
-CONTROLLERS = TableView(
-    columns=(
-        ShownColumn("METADATA", "dir", may_overflow=True),
-        ShownColumn("NODE", "node_id", "number"),
-        ShownColumn("LEADER", "leader", "number"),
-        ShownColumn("EPOCH", "leader_epoch", "number"),
-        ShownColumn("NEXT", "next_leader_epoch", "number"),
-        ShownColumn("VOTERS", lambda row: _brokers(row.voters), rank=1),
-        ShownColumn("VOTES", _votes),
-        ShownColumn("LAST EPOCH", "last_epoch", "number"),
-        ShownColumn("LOG END", "log_end_offset", "number"),
-        ShownColumn("CAN LEAD NEXT", lambda row: YES_OR_NO[row.electable], style="bold"),
-    ),
+CONTROLLERS = table_view(
+    ShownColumn("METADATA", "dir", may_overflow=True),
+    ShownColumn("NODE", "node_id", "number"),
+    ShownColumn("LEADER", "leader", "number"),
+    ShownColumn("EPOCH", "leader_epoch", "number"),
+    ShownColumn("NEXT", "next_leader_epoch", "number"),
+    ShownColumn("VOTERS", lambda row: _brokers(row.voters), rank=1),
+    ShownColumn("VOTES", _votes),
+    ShownColumn("LAST EPOCH", "last_epoch", "number"),
+    ShownColumn("LOG END", "log_end_offset", "number"),
+    ShownColumn("CAN LEAD NEXT", lambda row: YES_OR_NO[row.electable], style="bold"),
     verdict=_next_controller,
 )
 
 
-SCENARIOS = TableView(
-    columns=(
-        ShownColumn("NAME", "name"),
-        ShownColumn("WHAT IT SHOWS", "title"),
-        ShownColumn("PROTOCOL", "protocol", rank=1),
-        ShownColumn("STEPS", "steps", "number", rank=2),
-        ShownColumn("REPLICAS", lambda row: ", ".join(row.replicas), rank=3),
-    ),
+SCENARIOS = table_view(
+    ShownColumn("NAME", "name"),
+    ShownColumn("WHAT IT SHOWS", "title"),
+    ShownColumn("PROTOCOL", "protocol", rank=1),
+    ShownColumn("STEPS", "steps", "number", rank=2),
+    ShownColumn("REPLICAS", lambda row: ", ".join(row.replicas), rank=3),
     closing=lambda rows: f"{counted(len(rows), 'story', 'stories')}: kcli replica simulate NAME shows one.",
 )
 
@@ -380,19 +368,15 @@ def _events(rows: Sequence[SimulationRow], screen: Screen) -> Iterator[Renderabl
 def view_story(answer: TableInput) -> TableView:
     """Return the replicas after each step, what happened to them, and what it came to."""
     first = answer.rows[0]
-    return TableView(
-        columns=(
-            ShownColumn("STEP", lambda row: str(row.step) if row.replica == first.replica else ""),
-            ShownColumn(
-                "WHAT HAPPENS", lambda row: row.action * (row.replica == first.replica), style="bold"
-            ),
-            ShownColumn("REPLICA", "replica"),
-            ShownColumn("ROLE", lambda row: row.role + ("" if row.in_isr else ", out"), rank=1),
-            ShownColumn("LEO", "log_end_offset", "number"),
-            ShownColumn("HW", "high_watermark", "number"),
-            ShownColumn("REMOTE LEO", _remote_ends, rank=2),
-            ShownColumn("LOG", _log),
-        ),
+    return table_view(
+        ShownColumn("STEP", lambda row: str(row.step) if row.replica == first.replica else ""),
+        ShownColumn("WHAT HAPPENS", lambda row: row.action * (row.replica == first.replica), style="bold"),
+        ShownColumn("REPLICA", "replica"),
+        ShownColumn("ROLE", lambda row: row.role + ("" if row.in_isr else ", out"), rank=1),
+        ShownColumn("LEO", "log_end_offset", "number"),
+        ShownColumn("HW", "high_watermark", "number"),
+        ShownColumn("REMOTE LEO", _remote_ends, rank=2),
+        ShownColumn("LOG", _log),
         facts=lambda _: list(dict.fromkeys((first.scenario, first.title, f"protocol {first.protocol}"))),
         below=_events,
         verdict=_story_verdict,

@@ -13,7 +13,7 @@ from kcli.kafka.storage.retention import NO_RULE
 from kcli.output.screen import Screen, Symbols
 from kcli.output.table.columns import ShownColumn, offsets_column
 from kcli.output.table.fitted_table import sentences
-from kcli.output.table.table_view import TableInput, TableView, draw_table
+from kcli.output.table.table_view import TableInput, TableView, draw_table, table_view
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, moment, size
 from kcli.rows.compact import CompactPartitionRow
@@ -234,16 +234,14 @@ def _state(row: RetentionRow) -> str:
     return "waits" if row.blocked_by is not None else "active" if row.is_active else "stays"
 
 
-RETAINED_SEGMENTS = TableView(
-    columns=(
-        ShownColumn("SEGMENT", "segment_base_offset", "number"),
-        offsets_column("first_offset", "last_offset", rank=3),
-        ShownColumn("SIZE", "size", "size"),
-        ShownColumn("NEWEST (UTC)", "max_timestamp", "time", rank=1),
-        ShownColumn("", _state, style=lambda state: {"goes": "red", "waits": "yellow"}.get(state, "")),
-        ShownColumn("GOES FROM (UTC)", "deletable_at", "time", rank=2),
-        ShownColumn("WHY", "reason", least=20),
-    )
+RETAINED_SEGMENTS = table_view(
+    ShownColumn("SEGMENT", "segment_base_offset", "number"),
+    offsets_column("first_offset", "last_offset", rank=3),
+    ShownColumn("SIZE", "size", "size"),
+    ShownColumn("NEWEST (UTC)", "max_timestamp", "time", rank=1),
+    ShownColumn("", _state, style=lambda state: {"goes": "red", "waits": "yellow"}.get(state, "")),
+    ShownColumn("GOES FROM (UTC)", "deletable_at", "time", rank=2),
+    ShownColumn("WHY", "reason", least=20),
 )
 
 
@@ -282,14 +280,12 @@ def _rolls(logs: Sequence[_Log]) -> Iterator[RenderableType]:
         yield f"Segment {logs[0].segments[-1].segment_base_offset} rolls with the first append {rolls}."
 
 
-COMPACTED_LOGS = TableView(
-    columns=(
-        ShownColumn("POLICY", "cleanup_policy"),
-        ShownColumn("CLEAN", "clean_bytes", "size", rank=1),
-        ShownColumn("DIRTY", "cleanable_bytes", "size", rank=1),
-        ShownColumn("TOMBSTONES GO (UTC)", "tombstones_removable_at", "time", rank=2),
-        ShownColumn("THE CLEANER", _cleaner, least=24),
-    ),
+COMPACTED_LOGS = table_view(
+    ShownColumn("POLICY", "cleanup_policy"),
+    ShownColumn("CLEAN", "clean_bytes", "size", rank=1),
+    ShownColumn("DIRTY", "cleanable_bytes", "size", rank=1),
+    ShownColumn("TOMBSTONES GO (UTC)", "tombstones_removable_at", "time", rank=2),
+    ShownColumn("THE CLEANER", _cleaner, least=24),
     is_listed=lambda row: row.will_clean is not None,
     folded="not compacted (--only retention_partition)",
 )
@@ -314,36 +310,30 @@ def _end_of(row: CompactPartitionRow) -> str:
     return "due" if row.picked else "not due"
 
 
-CLEANED_SEGMENTS = TableView(
-    columns=(
-        ShownColumn("SEGMENT", "segment_base_offset", "number"),
-        ShownColumn("MADE OF", lambda row: " ".join(map(str, row.sources)), rank=2, least=12, is_cut=True),
-        ShownColumn("BEFORE", "size_before", "size"),
-        ShownColumn("AFTER", "size_after", "size"),
-        ShownColumn("RECORDS KEPT", lambda row: f"{row.records_after} of {row.records_before}", "right text"),
-        ShownColumn("BATCHES", "batches_after", "number", rank=1),
-    ),
+CLEANED_SEGMENTS = table_view(
+    ShownColumn("SEGMENT", "segment_base_offset", "number"),
+    ShownColumn("MADE OF", lambda row: " ".join(map(str, row.sources)), rank=2, least=12, is_cut=True),
+    ShownColumn("BEFORE", "size_before", "size"),
+    ShownColumn("AFTER", "size_after", "size"),
+    ShownColumn("RECORDS KEPT", lambda row: f"{row.records_after} of {row.records_before}", "right text"),
+    ShownColumn("BATCHES", "batches_after", "number", rank=1),
     is_listed=lambda row: row.size_after != row.size_before or len(row.sources) > 1,
     folded="unchanged (--only compact_segment)",
 )
-CLEANED_RECORDS = TableView(
-    columns=(
-        ShownColumn("SEGMENT", "segment_base_offset", "number", rank=1),
-        ShownColumn("OFFSET", "offset", "number"),
-        ShownColumn("GOES BY", "reason"),
-    )
+CLEANED_RECORDS = table_view(
+    ShownColumn("SEGMENT", "segment_base_offset", "number", rank=1),
+    ShownColumn("OFFSET", "offset", "number"),
+    ShownColumn("GOES BY", "reason"),
 )
-_CLEANED_LOGS = TableView(
-    columns=(
-        ShownColumn(
-            "CLEANS", lambda row: (row.first_dirty_offset, row.end_offset) if row.passes else None, "range"
-        ),
-        ShownColumn("FREES", lambda row: max(row.bytes_read - row.bytes_written, 0), "size"),
-        ShownColumn("OF", "bytes_read", "size", rank=1),
-        ShownColumn("KEYS", "keys", "count", rank=2),
-        ShownColumn("TOMBSTONES GO", "tombstones_removed", "count", rank=3),
-        ShownColumn("", _end_of, least=16),
+_CLEANED_LOGS = table_view(
+    ShownColumn(
+        "CLEANS", lambda row: (row.first_dirty_offset, row.end_offset) if row.passes else None, "range"
     ),
+    ShownColumn("FREES", lambda row: max(row.bytes_read - row.bytes_written, 0), "size"),
+    ShownColumn("OF", "bytes_read", "size", rank=1),
+    ShownColumn("KEYS", "keys", "count", rank=2),
+    ShownColumn("TOMBSTONES GO", "tombstones_removed", "count", rank=3),
+    ShownColumn("", _end_of, least=16),
     verdict=_cleaning,
 )
 

@@ -17,7 +17,7 @@ from kcli.output.table.fitted_table import StyledLines, sentences
 from kcli.output.table.lookup import count_found
 from kcli.output.table.retention import assumptions
 from kcli.output.table.shared_columns import SharedColumn, name_of
-from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table
+from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table, table_view
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, joined, moment, number, readable, size, tally
 from kcli.rows.partitions import Where
@@ -111,16 +111,14 @@ def _events_total(rows: Sequence[RlmmEventRow]) -> str:
     return f"{segments} at the last of these events{f': {states}' if states else ''}."
 
 
-EVENTS = TableView(
-    columns=(
-        ShownColumn("AT", "metadata_offset", "right text"),
-        ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
-        ShownColumn("SEGMENT ID", "segment_id"),
-        offsets_column("start_offset", "end_offset"),
-        ShownColumn("SIZE", "segment_size_bytes", "size", rank=2),
-        ShownColumn("EVENT", _event, least=12, style=_style_state),
-        ShownColumn("BY", "broker_id", "number", rank=1),
-    ),
+EVENTS = table_view(
+    ShownColumn("AT", "metadata_offset", "right text"),
+    ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
+    ShownColumn("SEGMENT ID", "segment_id"),
+    offsets_column("start_offset", "end_offset"),
+    ShownColumn("SIZE", "segment_size_bytes", "size", rank=2),
+    ShownColumn("EVENT", _event, least=12, style=_style_state),
+    ShownColumn("BY", "broker_id", "number", rank=1),
     shared=(
         SharedColumn("TOPIC-PARTITION", _topic_partition, noun=("partition",), may_overflow=True),
         METADATA._replace(header="METADATA", value=attrgetter("metadata_partition"), kind="number"),
@@ -211,17 +209,15 @@ def _segments_total(rows: Sequence[RemoteSegmentRow]) -> str:
     return f"{counted(len(rows), 'remote segment')}: {states}."
 
 
-SEGMENT_VIEW = TableView(
-    columns=(
-        ShownColumn("SEGMENT ID", "segment_id"),
-        offsets_column("start_offset", "end_offset"),
-        ShownColumn("EPOCH", _epochs, rank=5),
-        ShownColumn("SIZE", "segment_size_bytes", "size", rank=2),
-        ShownColumn("COPIED (UTC)", "copy_finished_ms", "time of day", rank=1),
-        ShownColumn("TOOK", _took, "duration", rank=4),
-        ShownColumn("BY", "broker_id", "number", rank=3),
-        ShownColumn("STATE", _state_in_words, style=_style_state),
-    ),
+SEGMENT_VIEW = table_view(
+    ShownColumn("SEGMENT ID", "segment_id"),
+    offsets_column("start_offset", "end_offset"),
+    ShownColumn("EPOCH", _epochs, rank=5),
+    ShownColumn("SIZE", "segment_size_bytes", "size", rank=2),
+    ShownColumn("COPIED (UTC)", "copy_finished_ms", "time of day", rank=1),
+    ShownColumn("TOOK", _took, "duration", rank=4),
+    ShownColumn("BY", "broker_id", "number", rank=3),
+    ShownColumn("STATE", _state_in_words, style=_style_state),
     severity=lambda row: "warning" if row.state in UNFINISHED else None,
     closing=_segments_total,
     shared=PARTITION_COLUMNS,
@@ -249,21 +245,17 @@ class PartitionSegments(NamedTuple):
         )
 
 
-PARTITION_VIEW = TableView(
-    columns=(
-        ShownColumn("SEGMENTS", lambda own: len(own.rows), "count"),
-        ShownColumn("OFFSETS", "offsets", "range"),
-        ShownColumn("SIZE", lambda own: sum(row.segment_size_bytes for row in own.rows), "size", rank=2),
-        ShownColumn("STATES", lambda own: _count_states(list(map(_state, own.rows))), least=24),
-    ),
+PARTITION_VIEW = table_view(
+    ShownColumn("SEGMENTS", lambda own: len(own.rows), "count"),
+    ShownColumn("OFFSETS", "offsets", "range"),
+    ShownColumn("SIZE", lambda own: sum(row.segment_size_bytes for row in own.rows), "size", rank=2),
+    ShownColumn("STATES", lambda own: _count_states(list(map(_state, own.rows))), least=24),
     severity=lambda own: "warning" if own.unfinished else None,
     shared=PARTITION_COLUMNS,
 )
-HIGHEST = TableView(
-    columns=(
-        ShownColumn("EPOCH", "epoch", "number"),
-        ShownColumn("HIGHEST OFFSET", "highest_offset", "number"),
-    ),
+HIGHEST = table_view(
+    ShownColumn("EPOCH", "epoch", "number"),
+    ShownColumn("HIGHEST OFFSET", "highest_offset", "number"),
     shared=PARTITION_COLUMNS,
 )
 
@@ -273,14 +265,12 @@ def _history_event(row: RemoteHistoryRow) -> str:
     return word if row.refused is None else f"{word}: not taken ({row.refused.replace('-', ' ')})"
 
 
-HISTORY = TableView(
-    columns=(
-        ShownColumn("AT", "metadata_offset", "right text"),
-        ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
-        ShownColumn("AFTER", "since_previous_ms", "duration"),
-        ShownColumn("BY", "broker_id", "number"),
-        ShownColumn("EVENT", _history_event, least=12, style=_style_state),
-    ),
+HISTORY = table_view(
+    ShownColumn("AT", "metadata_offset", "right text"),
+    ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
+    ShownColumn("AFTER", "since_previous_ms", "duration"),
+    ShownColumn("BY", "broker_id", "number"),
+    ShownColumn("EVENT", _history_event, least=12, style=_style_state),
     shared=(SharedColumn("SEGMENT ID", lambda row: row.segment_id, "segment {}"), *PARTITION_COLUMNS),
 )
 
@@ -290,16 +280,14 @@ def _adds(row: RemoteReplayRow) -> str:
     return tally(counts) or "nothing"
 
 
-REPLAYS = TableView(
-    columns=(
-        ShownColumn("COVERS TO", "covered_offset", "number"),
-        ShownColumn("COMMITTED", "committed_offset", "number", rank=2),
-        ShownColumn("SEGMENTS", "segments", "count"),
-        ShownColumn("AS EVENTS", lambda row: YES_OR_NO[row.is_as_events]),
-        ShownColumn("EVENTS TO", "last_offset", "number", rank=1),
-        ShownColumn("AFTER", "events_after", "count"),
-        ShownColumn("REPLAY ADDS", _adds),
-    ),
+REPLAYS = table_view(
+    ShownColumn("COVERS TO", "covered_offset", "number"),
+    ShownColumn("COMMITTED", "committed_offset", "number", rank=2),
+    ShownColumn("SEGMENTS", "segments", "count"),
+    ShownColumn("AS EVENTS", lambda row: YES_OR_NO[row.is_as_events]),
+    ShownColumn("EVENTS TO", "last_offset", "number", rank=1),
+    ShownColumn("AFTER", "events_after", "count"),
+    ShownColumn("REPLAY ADDS", _adds),
     severity=lambda row: "warning" if row.is_as_events is False else None,
     shared=(NAME, METADATA._replace(header="METADATA", kind="number"), DIR),
     facts=lambda rows: [counted(len(rows), "remote_log_snapshot")],
@@ -342,16 +330,14 @@ def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
     return " ".join([*parts, f"Not compared: {compared}."] if compared else parts)
 
 
-CHECKS = TableView(
-    columns=(
-        ShownColumn("RESULT", "result"),
-        ShownColumn("COPIED", "copied", "count"),
-        ShownColumn("UNFINISHED", _unfinished, "count"),
-        ShownColumn("SUPERSEDED", "superseded", "count", rank=2),
-        ShownColumn("BYTES", "remote_bytes", "size"),
-        ShownColumn("EVENTS", "events", "count", rank=3),
-        ShownColumn("FINDINGS", "findings", "count"),
-    ),
+CHECKS = table_view(
+    ShownColumn("RESULT", "result"),
+    ShownColumn("COPIED", "copied", "count"),
+    ShownColumn("UNFINISHED", _unfinished, "count"),
+    ShownColumn("SUPERSEDED", "superseded", "count", rank=2),
+    ShownColumn("BYTES", "remote_bytes", "size"),
+    ShownColumn("EVENTS", "events", "count", rank=3),
+    ShownColumn("FINDINGS", "findings", "count"),
     shared=PARTITION_COLUMNS,
     severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
 )
@@ -375,16 +361,14 @@ def _tiered(rows: Sequence[Any]) -> str:
     )
 
 
-TIER_OFFSETS = TableView(
-    columns=(
-        ShownColumn("EARLIEST", "earliest_offset", "defined"),
-        ShownColumn("EARLIEST LOCAL", "earliest_local_offset", "defined"),
-        ShownColumn("LATEST TIERED", "latest_tiered_offset", "defined"),
-        ShownColumn("NOT COPIED FROM", "earliest_pending_upload_offset", "defined", rank=1),
-        ShownColumn("LATEST", "latest_offset", "defined"),
-        ShownColumn("EPOCH", "latest_epoch", "number", rank=3),
-        ShownColumn("NEWEST LOCAL (UTC)", "max_timestamp", "time", rank=2),
-    ),
+TIER_OFFSETS = table_view(
+    ShownColumn("EARLIEST", "earliest_offset", "defined"),
+    ShownColumn("EARLIEST LOCAL", "earliest_local_offset", "defined"),
+    ShownColumn("LATEST TIERED", "latest_tiered_offset", "defined"),
+    ShownColumn("NOT COPIED FROM", "earliest_pending_upload_offset", "defined", rank=1),
+    ShownColumn("LATEST", "latest_offset", "defined"),
+    ShownColumn("EPOCH", "latest_epoch", "number", rank=3),
+    ShownColumn("NEWEST LOCAL (UTC)", "max_timestamp", "time", rank=2),
     verdict=_tiered,
 )
 
@@ -414,14 +398,12 @@ def _doubt(row: Any) -> str:
     return "" if read is not None else str(row.reason).partition(":")[0].partition("; ")[2]
 
 
-LOOKUPS = TableView(
-    columns=(
-        ShownColumn("TIER", "tier", style="bold"),
-        ShownColumn("SEGMENT ID", "remote.segment_id"),
-        offsets_column("remote.start_offset", "remote.end_offset", rank=3),
-        ShownColumn("WHERE", _position, rank=2),
-        ShownColumn("", _doubt, least=20, style="yellow"),
-    ),
+LOOKUPS = table_view(
+    ShownColumn("TIER", "tier", style="bold"),
+    ShownColumn("SEGMENT ID", "remote.segment_id"),
+    offsets_column("remote.start_offset", "remote.end_offset", rank=3),
+    ShownColumn("WHERE", _position, rank=2),
+    ShownColumn("", _doubt, least=20, style="yellow"),
     shared=(SharedColumn("ASKED FOR", _asked),),
     below=partial(_draw_steps, "tries"),
     closing=count_found,
@@ -462,14 +444,12 @@ def draw_coverage(answer: TableInput) -> Iterator[RenderableType]:
         ]
         return "".join(Timeline(*coverage.bounds, width).cells(ranges))
 
-    view = TableView(
-        columns=(
-            ShownColumn("OFFSETS", lambda coverage: span(*coverage.bounds)),
-            ShownColumn("TIERS", draw_tiers),
-            ShownColumn("LOCAL", lambda coverage: coverage.bytes("local_bytes"), "size", rank=1),
-            ShownColumn("REMOTE", lambda coverage: coverage.bytes("remote_bytes"), "size", rank=1),
-            ShownColumn("SAFE TO LOSE", lambda coverage: coverage.bytes("safe_to_lose_bytes"), "size"),
-        ),
+    view = table_view(
+        ShownColumn("OFFSETS", lambda coverage: span(*coverage.bounds)),
+        ShownColumn("TIERS", draw_tiers),
+        ShownColumn("LOCAL", lambda coverage: coverage.bytes("local_bytes"), "size", rank=1),
+        ShownColumn("REMOTE", lambda coverage: coverage.bytes("remote_bytes"), "size", rank=1),
+        ShownColumn("SAFE TO LOSE", lambda coverage: coverage.bytes("safe_to_lose_bytes"), "size"),
         verdict=lambda rows: _covered(rows, answer),
     )
     yield from draw_table(view, answer._replace(rows=partitions))
@@ -518,16 +498,14 @@ def view_retention(answer: TableInput) -> TableView:
     return _RETENTION._replace(verdict=lambda rows: "\n".join([*assumed, _deletes(rows)]))
 
 
-_RETENTION = TableView(
-    columns=(
-        ShownColumn("TIER", "tier"),
-        ShownColumn("SEGMENT ID", "segment_id"),
-        offsets_column("start_offset", "end_offset"),
-        ShownColumn("SIZE", "size_bytes", "size", rank=2),
-        ShownColumn("GOES", "order", "number", style="red"),
-        ShownColumn("RULE", "rule"),
-        ShownColumn("WHY", "reason", rank=1, least=20),
-    ),
+_RETENTION = table_view(
+    ShownColumn("TIER", "tier"),
+    ShownColumn("SEGMENT ID", "segment_id"),
+    offsets_column("start_offset", "end_offset"),
+    ShownColumn("SIZE", "size_bytes", "size", rank=2),
+    ShownColumn("GOES", "order", "number", style="red"),
+    ShownColumn("RULE", "rule"),
+    ShownColumn("WHY", "reason", rank=1, least=20),
     facts=_limits,
 )
 OUTCOMES = {
@@ -536,13 +514,11 @@ OUTCOMES = {
     "failed": "cannot take the state of a remote segment, and tries again for ever",
     "out-of-range": "is out of the leader's range, then fetches",
 }
-FOLLOWERS = TableView(
-    columns=(
-        ShownColumn("FETCHES FROM", "fetch_offset", "number"),
-        ShownColumn("SEGMENT ID", "remote.segment_id", rank=2),
-        ShownColumn("THEN FROM", "next_fetch_offset", "number"),
-        ShownColumn("THE FOLLOWER", lambda row: OUTCOMES.get(row.outcome, row.outcome), least=20),
-    ),
+FOLLOWERS = table_view(
+    ShownColumn("FETCHES FROM", "fetch_offset", "number"),
+    ShownColumn("SEGMENT ID", "remote.segment_id", rank=2),
+    ShownColumn("THEN FROM", "next_fetch_offset", "number"),
+    ShownColumn("THE FOLLOWER", lambda row: OUTCOMES.get(row.outcome, row.outcome), least=20),
     severity=lambda row: "error" if row.outcome == "failed" else None,
     shared=(SharedColumn("LEADER", lambda row: row.leader_dir, "leader {}", rank=3),),
     below=partial(_draw_steps, "steps"),
@@ -557,12 +533,10 @@ def _compared(rows: Sequence[RlmmClusterOffsetRow]) -> str:
     return f"{sum(agrees)} of {counted(len(agrees), 'offset')} on disk as in the cluster." if agrees else ""
 
 
-CLUSTER_OFFSETS = TableView(
-    columns=(
-        ShownColumn("QUERY", "query"),
-        ShownColumn("CLUSTER", "cluster_offset", "defined", style="bold"),
-        ShownColumn("ON DISK", "disk_offset", "defined", rank=1),
-    ),
+CLUSTER_OFFSETS = table_view(
+    ShownColumn("QUERY", "query"),
+    ShownColumn("CLUSTER", "cluster_offset", "defined", style="bold"),
+    ShownColumn("ON DISK", "disk_offset", "defined", rank=1),
     shared=(
         SharedColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", noun=("partition",)),
         SharedColumn("DIR", lambda row: row.dir, is_last=True),

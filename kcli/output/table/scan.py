@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.kafka.findings.findings import Finding
 from kcli.output.table.columns import ShownColumn, offsets_column, severity_of
-from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView
+from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView, table_view
 from kcli.output.units import counted, joined, size, tally
 from kcli.rows.scan import ScanSegmentRow, ScanSummary
 
@@ -75,18 +75,16 @@ def _view(
 
     has_ratios = any(_ratio(row) for row in answer.rows)
     is_folded = noun != SEGMENT_NOUN and not has_ratios and len(answer.rows) > ROWS_OF_A_SCREEN
-    return TableView(
-        columns=(
-            first,
-            ShownColumn("BATCHES", "summary.batches", "count", rank=6),
-            ShownColumn("RECORDS", "summary.records", "count", rank=7),
-            ShownColumn("SIZE", "log_bytes", "size"),
-            offsets_column("summary.base_offset", "summary.last_offset", rank=1),
-            *([RATIO] if has_ratios else []),
-            ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=8),
-            ShownColumn("NEWEST (UTC)", "summary.max_timestamp", "time", rank=9),
-            ShownColumn("RESULT", result, least=36, style=lambda text: "dim" if text == CLEAN else ""),
-        ),
+    return table_view(
+        first,
+        ShownColumn("BATCHES", "summary.batches", "count", rank=6),
+        ShownColumn("RECORDS", "summary.records", "count", rank=7),
+        ShownColumn("SIZE", "log_bytes", "size"),
+        offsets_column("summary.base_offset", "summary.last_offset", rank=1),
+        *([RATIO] if has_ratios else []),
+        ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=8),
+        ShownColumn("NEWEST (UTC)", "summary.max_timestamp", "time", rank=9),
+        ShownColumn("RESULT", result, least=36, style=lambda text: "dim" if text == CLEAN else ""),
         severity=severity,
         is_listed=(lambda row: result(row) != CLEAN) if is_folded else None,
         folded="without damage",

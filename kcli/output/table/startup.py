@@ -13,7 +13,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import STYLES, ShownColumn
 from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import SharedColumn, name_of
-from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table
+from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, draw_table, table_view
 from kcli.output.units import counted, joined, number, size, tally
 from kcli.rows.startup import (
     CREATED_EMPTY,
@@ -289,21 +289,20 @@ def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
         yield sentences(screen, f"{number(len(changes) - MOST_FILES)} more: -o json")
 
 
-PARTITIONS = TableView(
-    columns=(
-        ShownColumn("OUTCOME", "outcome"),
-        ShownColumn("SEGS", "segments", "number", rank=6),
-        ShownColumn("START", "log_start_offset", "number", rank=3),
-        ShownColumn("END", "log_end_offset", "number"),
-        ShownColumn("READS", "bytes_read", "size", rank=5),
-        ShownColumn("LOSES", "records_lost", "count", rank=1),
-        ShownColumn("RECOVERY", _changes, least=24, rank=2, style=STYLES["warning"]),
-    ),
+PARTITIONS = table_view(
+    ShownColumn("OUTCOME", "outcome"),
+    ShownColumn("SEGS", "segments", "number", rank=6),
+    ShownColumn("START", "log_start_offset", "number", rank=3),
+    ShownColumn("END", "log_end_offset", "number"),
+    ShownColumn("READS", "bytes_read", "size", rank=5),
+    ShownColumn("LOSES", "records_lost", "count", rank=1),
+    ShownColumn("RECOVERY", _changes, least=24, rank=2, style=STYLES["warning"]),
     shared=(SharedColumn("STOPPED", _stop, "stopped {}", rank=4),),
     severity=_severity,
 )
-BY_RELEASE = TableView(
-    columns=(ShownColumn("OUTCOME", "outcome"), ShownColumn("WHY", _why, least=30, rank=1)),
+BY_RELEASE = table_view(
+    ShownColumn("OUTCOME", "outcome"),
+    ShownColumn("WHY", _why, least=30, rank=1),
     shared=(
         SharedColumn("BROKER", lambda row: row.broker_id, "broker {}", kind="number"),
         SharedColumn("KAFKA", lambda row: row.kafka_version, "Kafka {}"),

@@ -73,6 +73,11 @@ class TableView(NamedTuple):
     ranks: Mapping[str, int] = MappingProxyType({})
 
 
+def table_view(*columns: ShownColumn, **more: Any) -> TableView:
+    """Return the view of some columns, with what else a TableView has."""
+    return TableView(columns, **more)
+
+
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
     rows, screen, findings, is_sorted, _ = answer

@@ -13,7 +13,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import ShownColumn
 from kcli.output.table.fitted_table import command_lines, sentences
 from kcli.output.table.shared_columns import name_of
-from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView
+from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView, table_view
 from kcli.output.units import counted, joined, moment, number
 from kcli.rows.transactions import OpenTransactionRow, ProducerRow, TransactionRow
 
@@ -35,16 +35,14 @@ def _producers_verdict(findings: Sequence[Finding], rows: Sequence[ProducerRow])
     return f"{counted(len(rows), 'producer')} remembered.{more}"
 
 
-REMEMBERED_PRODUCERS = TableView(
-    columns=(
-        ShownColumn("PRODUCER", _producer),
-        ShownColumn("LAST SEQ", "last_sequence", "defined", rank=4),
-        ShownColumn("LAST OFFSET", "last_offset", "defined"),
-        ShownColumn("LAST SEEN (UTC)", "last_timestamp", "time of day"),
-        ShownColumn("OPEN FROM", "current_txn_start_offset", "number", rank=1, style="yellow"),
-        ShownColumn("EXPIRES (UTC)", "expires_at", "time", rank=2),
-        ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", "defined", rank=5),
-    ),
+REMEMBERED_PRODUCERS = table_view(
+    ShownColumn("PRODUCER", _producer),
+    ShownColumn("LAST SEQ", "last_sequence", "defined", rank=4),
+    ShownColumn("LAST OFFSET", "last_offset", "defined"),
+    ShownColumn("LAST SEEN (UTC)", "last_timestamp", "time of day"),
+    ShownColumn("OPEN FROM", "current_txn_start_offset", "number", rank=1, style="yellow"),
+    ShownColumn("EXPIRES (UTC)", "expires_at", "time", rank=2),
+    ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", "defined", rank=5),
     merged=lambda row: (
         row.producer_id,
         row.producer_epoch,
@@ -66,15 +64,13 @@ def _transactions_verdict(rows: Sequence[TransactionRow]) -> str:
 
 OF_COUNTED_COPIES = {"CLUSTER": 0, "DIR": 9}
 """One copy of each partition is read, so its log dir says least."""
-TRANSACTIONAL_IDS = TableView(
-    columns=(
-        ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
-        ShownColumn("PRODUCER", _producer),
-        ShownColumn("STATE", "state", style=lambda state: "yellow" if state in UNDER_WAY else ""),
-        ShownColumn("UPDATED (UTC)", "last_update_timestamp", "time of day", rank=2),
-        ShownColumn("TIMEOUT", "timeout_ms", "duration", rank=3),
-        ShownColumn("PARTITIONS", lambda row: joined(map(str, row.partitions)), rank=1, least=16),
-    ),
+TRANSACTIONAL_IDS = table_view(
+    ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
+    ShownColumn("PRODUCER", _producer),
+    ShownColumn("STATE", "state", style=lambda state: "yellow" if state in UNDER_WAY else ""),
+    ShownColumn("UPDATED (UTC)", "last_update_timestamp", "time of day", rank=2),
+    ShownColumn("TIMEOUT", "timeout_ms", "duration", rank=3),
+    ShownColumn("PARTITIONS", lambda row: joined(map(str, row.partitions)), rank=1, least=16),
     verdict=_transactions_verdict,
     ranks={**OF_COUNTED_COPIES, "TOPIC-PARTITION": 9},
     order=lambda row: row.state not in UNDER_WAY,
@@ -118,18 +114,16 @@ def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterato
         yield sentences(screen, *drawn)
 
 
-OPEN_TRANSACTIONS = TableView(
-    columns=(
-        ShownColumn("PRODUCER", _producer),
-        ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
-        ShownColumn("STATE", "coordinator_state", least=14),
-        ShownColumn("FROM", "start_offset", "number", rank=3, style="bold"),
-        ShownColumn("SINCE (UTC)", "start_timestamp", "time of day", rank=6),
-        ShownColumn("LSO", "last_stable_offset", "number", rank=5),
-        ShownColumn("WAITING", "records_waiting", "count", rank=4),
-        ShownColumn(
-            "HANGS", lambda row: HANGS[row.hanging], rank=2, style=lambda word: "red" if word == "yes" else ""
-        ),
+OPEN_TRANSACTIONS = table_view(
+    ShownColumn("PRODUCER", _producer),
+    ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
+    ShownColumn("STATE", "coordinator_state", least=14),
+    ShownColumn("FROM", "start_offset", "number", rank=3, style="bold"),
+    ShownColumn("SINCE (UTC)", "start_timestamp", "time of day", rank=6),
+    ShownColumn("LSO", "last_stable_offset", "number", rank=5),
+    ShownColumn("WAITING", "records_waiting", "count", rank=4),
+    ShownColumn(
+        "HANGS", lambda row: HANGS[row.hanging], rank=2, style=lambda word: "red" if word == "yes" else ""
     ),
     verdict=_open_verdict,
     ranks=OF_COUNTED_COPIES,

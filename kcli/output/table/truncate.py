@@ -12,7 +12,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import STYLES, ShownColumn, span
 from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
 from kcli.output.table.shared_columns import SharedColumn, name_of
-from kcli.output.table.table_view import FEW, TableView
+from kcli.output.table.table_view import FEW, table_view
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, period, size, tally
 from kcli.rows.bad_news import loses_records
@@ -167,10 +167,6 @@ def _epoch(row: TruncationRow) -> tuple[Any, ...]:
     return tuple(entries[-1].epoch if entries else None for entries in (row.epochs_before, row.epochs_after))
 
 
-def _written(row: TruncationRow) -> str | None:
-    return period(row.first_removed_timestamp, row.max_removed_timestamp)
-
-
 def _verdict(rows: Sequence[TruncationRow]) -> str:
     """Return what happens to segments, and what is lost."""
     actions: Counter[str] = Counter(segment.action for row in rows for segment in row.segments)
@@ -189,23 +185,19 @@ def _verdict(rows: Sequence[TruncationRow]) -> str:
     return f"{lose} {records}, {lost_bytes}. Segments: {segments}."
 
 
-TRUNCATIONS = TableView(
-    columns=(
-        ShownColumn("LOG START", _log_start, "change", rank=5),
-        ShownColumn("LOG END", _moved("log_end_offset"), "change"),
-        ShownColumn("HW", _moved("high_watermark"), "change", rank=3),
-        ShownColumn("RECOVERY", _moved("recovery_point"), "change", rank=8),
-        ShownColumn("EPOCH", _epoch, "change", rank=6),
-        ShownColumn("LOSES", "records_lost", "count", style="red"),
-        ShownColumn("SIZE", "bytes_removed", "size", rank=1, style="red"),
-        ShownColumn("OFFSETS", "lost_offsets", rank=4),
-        ShownColumn(
-            "WRITTEN (UTC)",
-            lambda row: period(row.first_removed_timestamp, row.max_removed_timestamp),
-            rank=7,
-        ),
-        ShownColumn("OUTCOME", "outcome", rank=2),
+TRUNCATIONS = table_view(
+    ShownColumn("LOG START", _log_start, "change", rank=5),
+    ShownColumn("LOG END", _moved("log_end_offset"), "change"),
+    ShownColumn("HW", _moved("high_watermark"), "change", rank=3),
+    ShownColumn("RECOVERY", _moved("recovery_point"), "change", rank=8),
+    ShownColumn("EPOCH", _epoch, "change", rank=6),
+    ShownColumn("LOSES", "records_lost", "count", style="red"),
+    ShownColumn("SIZE", "bytes_removed", "size", rank=1, style="red"),
+    ShownColumn("OFFSETS", "lost_offsets", rank=4),
+    ShownColumn(
+        "WRITTEN (UTC)", lambda row: period(row.first_removed_timestamp, row.max_removed_timestamp), rank=7
     ),
+    ShownColumn("OUTCOME", "outcome", rank=2),
     shared=(
         SharedColumn("TO", lambda row: row.target_offset, "truncate to {}", kind="number"),
         SharedColumn("LEADER", lambda row: row.leader_dir, "follows {}", rank=10),
