@@ -16,6 +16,8 @@ export PYTHONHASHSEED := 0
 # real brokers: clusters with clients, and starts, which have a process of their own without a client
 LIVE := tests/live
 STARTS := tests/starts/test_real_brokers.py
+# the test files that name a mark: a part of a few need not import all
+marked = $(sort $(shell grep -rl --include='test_*.py' 'pytest.mark.$(1)' tests))
 
 .PHONY: demo test run plain oracle live starts spark browser check quick collect lint bench soak dist golden clean
 
@@ -63,7 +65,7 @@ plain: $(READY)
 	$(PYTEST) $(REPORT) -n 3 -m 'not oracle and not spark and not browser' --durations=15
 
 oracle: $(READY)
-	$(PYTEST) $(REPORT) -m 'oracle and not spark' $(addprefix --ignore=,$(LIVE) $(STARTS)) --durations=5
+	$(PYTEST) $(REPORT) -m 'oracle and not spark' $(filter-out $(LIVE)/% $(STARTS),$(call marked,oracle)) --durations=5
 
 live: $(READY)
 	@# a busy machine loses requests; a difference from Kafka comes twice
@@ -74,12 +76,12 @@ starts: $(READY)
 	$(PYTEST) $(REPORT) -n 2 -m oracle $(STARTS) -p rerunfailures --reruns 1 --durations=5
 
 spark: $(READY)
-	$(PYTEST) $(REPORT) -m spark --durations=5
+	$(PYTEST) $(REPORT) -m spark $(call marked,spark) --durations=5
 
 browser: $(READY)
 	@# images of Debian have none; it comes while the others run
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq -o Acquire::Retries=3 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Acquire::Retries=3 --no-install-recommends chromium > /dev/null; } || true
-	$(PYTEST) $(REPORT) -m browser
+	$(PYTEST) $(REPORT) -m browser $(call marked,browser)
 
 soak: $(READY)
 	$(BIN)/python -m tests.soak $(SOAK)

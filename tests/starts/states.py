@@ -6,6 +6,7 @@ import re
 import shutil
 import tarfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from formats.magic import read_header
@@ -21,12 +22,25 @@ OTHER_ID = "qEu6ZRi8TYyq7rSstvCosQ"
 CONTROL = 0x20
 
 
-def unpack(base: str, root: Path) -> None:
-    """Unpack the log dirs of a release, or of a case, below `root`."""
+@cache
+def packed(base: str) -> list[tuple[str, int, bytes | None]]:
+    """Return the log dirs of a release: of directories the name, of files the size and bytes up to zeros."""
     with tarfile.open(DATA / f"{base}.tar.gz") as archive:
-        archive.extractall(root, filter="data")
-    for path in root.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o644)
+        return [
+            (one.name, one.size, archive.extractfile(one).read().rstrip(b"\0") if one.isfile() else None)
+            for one in archive
+        ]
+
+
+def unpack(base: str, root: Path) -> None:
+    """Write the log dirs of a release below `root`; as a broker's, a preallocated index has a hole."""
+    for name, size, content in packed(base):
+        if content is None:
+            (root / name).mkdir(parents=True, exist_ok=True)
+        else:
+            with (root / name).open("wb") as file:
+                file.write(content)
+                file.truncate(size)
 
 
 def topic_id(directory: Path) -> str:
