@@ -37,8 +37,8 @@ VALUES: dict[str, dict[int, Schema]] = {
     SHARE_GROUP_STATE: share_group.SHARE_VALUES,
     CLUSTER_METADATA: metadata.METADATA_RECORDS,
 }
-COORDINATOR_TOPICS = tuple(VALUES)
-"""The topics whose records are read here."""
+COORDINATOR_TOPICS = tuple(KEYS)
+"""The topics that coordinators write: their records have typed keys."""
 
 SCHEMAS: dict[str, Schema] = {
     **group.GROUP_SCHEMAS,
