@@ -26,6 +26,7 @@ from tests import transactions
 from tests.builders import put_record, put_records
 from tests.conftest import LogDir
 from tests.groups import batch, screen_dirs, text
+from tests.loaded import loaded
 from tests.partitions import segment
 from tests.recordings import pack
 from tests.recordings.watch import tree
@@ -202,24 +203,19 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
     assert len({panel["id"] for panel in panels}) == len(panels) > 10
 
 
-KCLI = """#!/bin/sh
-exec {python} -c '
-from kcli.logdir import buffers, concurrent_changes
-concurrent_changes.SETTLING_MS = buffers.WRITING_MS = 0
-from kcli.__main__ import main
-main()' "$@"
-"""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A directory of the path, with a kcli that begins at once."""
+    lines = {f"{command} /none" for text in RUNBOOKS.values() for command, _ in calls(text)}
+    with loaded(tmp_path_factory.mktemp("bin"), lines) as folder:
+        yield folder
 
 
 @pytest.fixture
-def run(tmp_path, tmp_path_factory, monkeypatch):
+def run(tmp_path, folder, monkeypatch):
     """Run a runbook in `tmp_path`: its exit status and what it prints; no file of a log dir changes."""
-    folder = tmp_path_factory.mktemp("bin")
-    (folder / "kcli").write_text(KCLI.format(python=sys.executable))
-    (folder / "kcli").chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
 
     def run(name, *words):
         log_dirs = [path.parent for path in tmp_path.rglob("meta.properties")]
@@ -266,7 +262,7 @@ needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="the scripts ne
 def test_pre_start_gate(run, tmp_path, monkeypatch, change, status, said):
     prepare("4.3.1", change, tmp_path / "b")
     done = run("pre-start-gate", "b/d0", "b/d1")
-    assert done[0] == status and said in done[1]
+    assert done[0] == status and said in done[1], done
     if "loses" in said:
         monkeypatch.setenv("ACCEPT_LOSS", "yes")
         assert run("pre-start-gate", "b/d0", "b/d1")[0] == 0
