@@ -11,10 +11,9 @@
 # SAVED.ndjson is a new file on another disk. It gets the records that go, keys and values in base64.
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
-if [ $# -lt 3 ]; then
-  echo "usage: sh before-truncation.sh SAVED.ndjson LEADER FOLLOWER [--topic NAME]..." >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; [012]" "*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 saved=$1 leader=$2
 shift 2
 if [ -e "$saved" ]; then
@@ -22,21 +21,26 @@ if [ -e "$saved" ]; then
   exit 2
 fi
 
-status=0
-answer=$(kcli truncate --dry-run --leader "$leader" -o json --fail-on error "$@") || status=$?
-if [ "$status" -gt 1 ]; then
-  echo "kcli has no answer: exit status $status" >&2
-  exit "$status"
-fi
+gaps=
+ask() { # $answer and $status of kcli; what it cannot read, and each error finding, goes to stderr and $gaps
+  answer=$(kcli "$@") && status=0 || status=$?
+  case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
+    exit $((status ? status : 2)) ;; esac
+  new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
+    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")')
+  case $gaps in *"$new"*) ;; *) gaps="$gaps $new" && printf '%s\n' "$new" >&2 ;; esac
+}
+ask truncate --dry-run --leader "$leader" -o json --fail-on error "$@"
 
 # Each partition that loses records, or that does not converge: kcli help truncation says what that means.
 printf '%s\n' "$answer" | jq -r '
   .rows[] | select(.records_lost != 0 or .outcome != "converged")
   | "\(.dir): \(.outcome), log end \(.log_end_offset_before) to \(.log_end_offset_after), loses "
     + "\(.records_lost // "an unknown number of") records, offsets \(.lost_offsets // "none")"'
-expected=$(printf '%s\n' "$answer" | jq '[.rows[].records_lost | values] | add // 0')
-unknown=$(printf '%s\n' "$answer" | jq '[.rows[] | select(.records_lost == null)] | length')
-if [ "$expected" -eq 0 ] && [ "$unknown" -eq 0 ]; then
+expected=$(printf '%s\n' "$answer" | jq -r '[.rows[].records_lost] | if all then add // 0 else "?" end')
+# What a start cuts for itself, before it asks the leader, is not among these.
+cut=$(printf '%s\n' "$answer" | jq -r '.findings[] | select(.code == "START-001") | "\(.dir): \(.message)"')
+if [ "$expected" = 0 ] && [ -z "$gaps$cut" ]; then
   echo "No record is lost."
   exit "$status"
 fi
@@ -46,7 +50,8 @@ kcli truncate --dry-run --leader "$leader" --rescue "$saved" -o json "$@" > /dev
   exit 4
 number=$(jq -n 'reduce (inputs | select(.type == "rescued_record")) as $one (0; . + 1)' "$saved")
 echo "$number of $expected records that go are in $saved"
-if [ "$number" -lt "$expected" ] || [ "$unknown" -gt 0 ]; then
+if [ "$number" != "$expected" ] || [ -n "$gaps$cut" ]; then
+  [ -z "$cut" ] || printf '%s\n' "$cut" >&2
   echo "NOT ALL IS SAVED. Copy the follower's partition directories before it starts." >&2
   exit 4
 fi

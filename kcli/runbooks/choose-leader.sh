@@ -10,18 +10,21 @@
 # __cluster_metadata-0) says who was in sync: the election of such a replica is clean.
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
-if [ $# -lt 2 ]; then
-  echo "usage: sh choose-leader.sh [--topic NAME] [--partition N] REPLICA REPLICA..." >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; [01]" "*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 
 # A row is a pair: what does this follower cut if that candidate leads? Status 1 is an answer, too.
-status=0
-answer=$(kcli replica elect -o json "$@") || status=$?
-if [ "$status" -gt 1 ] && [ "$status" -ne 4 ]; then
-  echo "kcli has no answer: exit status $status" >&2
-  exit "$status"
-fi
+gaps=
+ask() { # $answer and $status of kcli; what it cannot read, and each error finding, goes to stderr and $gaps
+  answer=$(kcli "$@") && status=0 || status=$?
+  case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
+    exit $((status ? status : 2)) ;; esac
+  new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
+    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")')
+  case $gaps in *"$new"*) ;; *) gaps="$gaps $new" && printf '%s\n' "$new" >&2 ;; esac
+}
+ask replica elect -o json "$@"
 
 # A candidate costs what its worst follower loses. A loss that is not known (null) counts as the worst.
 ranking=$(printf '%s\n' "$answer" | jq '
@@ -43,11 +46,11 @@ printf '%s\n' "$ranking" | jq -r '
       + (if .clean then ", and its election is clean" else "" end) + "  (\(.candidate))"),
     (.candidates[0] | "  best: broker \(.candidate_broker_id)")'
 
+[ "$ranking" != "[]" ] || exit 4
 # Kafka takes the first live replica in the order of the assignment: so only the best one may be live.
 echo "To elect it: keep the brokers of the other replicas down, start the best one, then run"
 printf '%s\n' "$ranking" | jq -r '.[] | "  kafka-leader-election.sh --bootstrap-server HOST:9092 "
   + "--election-type unclean --topic \(.topic) --partition \(.partition)"'
 echo "and start the others. A clean election needs no command: it happens when the broker is back."
-printf '%s\n' "$answer" | jq -r '.errors[] | "NOT READ, so not judged: \(.path): \(.message)"' >&2
-[ "$status" -ne 4 ] || exit 4
+[ -z "$gaps" ] || exit 4
 printf '%s\n' "$ranking" | jq -e 'all(.candidates[0].committed_records_lost == 0)' > /dev/null

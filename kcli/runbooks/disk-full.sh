@@ -8,23 +8,29 @@
 # by hand. A broker that is down needs room to start: bytes_needed of kcli startup -o json.
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
-case ${1:-} in '' | 0* | *[!0-9]* | ???????*) set -- ;; esac
-if [ $# -lt 2 ]; then
-  echo "usage: sh disk-full.sh HOURS LOG_DIR...   or: HOURS --server-config FILE; HOURS such as 24" >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; [01]" "*) usage 2 >&2 ;; esac
+case $1 in "" | 0* | *[!0-9]* | ???????*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 ms=$(($1 * 3600000))
 shift
 
-ask() { # the answer of kcli; findings (status 1) do not matter here, what is not read (4) does below
-  status=0
-  kcli "$@" || status=$?
-  [ "$status" -le 1 ] || [ "$status" -eq 4 ] || exit "$status"
+gaps=
+ask() { # $answer and $status of kcli; what it cannot read, and each error finding, goes to stderr and $gaps
+  answer=$(kcli "$@") && status=0 || status=$?
+  case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
+    exit $((status ? status : 2)) ;; esac
+  new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
+    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")')
+  case $gaps in *"$new"*) ;; *) gaps="$gaps $new" && printf '%s\n' "$new" >&2 ;; esac
 }
-dirs=$(ask ls -o json --by log-dir "$@")
-partitions=$(ask ls -o json "$@")
-retention=$(ask retention -o json --only retention_partition \
-  --config "retention.ms=$ms" --config "local.retention.ms=$ms" "$@")
+ask ls -o json --by log-dir "$@"
+dirs=$answer
+ask ls -o json "$@"
+partitions=$answer
+ask retention -o json --only retention_partition \
+  --config "retention.ms=$ms" --config "local.retention.ms=$ms" "$@"
+retention=$answer
 
 # deletable_bytes_now goes without you; deletable_bytes is what would go with HOURS.
 printf '%s\n' "$dirs" "$partitions" "$retention" | jq -rs --arg ms "$ms" '
@@ -48,7 +54,6 @@ printf '%s\n' "$dirs" "$partitions" "$retention" | jq -rs --arg ms "$ms" '
     (.[1].rows | map(select(.state == "stray")) | lines("  \(.disk_bytes | size)  \(.dir)"))'
 echo "Note the old values first: kafka-configs.sh ... --describe --entity-type topics --entity-name NAME."
 echo "To undo: --add-config with the old value, or --delete-config if the topic had none of its own."
-printf '%s\n' "$dirs" "$partitions" "$retention" | jq -r '
-  .errors[] | "NOT READ: \(.path): \(.message)"' | sort -u | grep . >&2 && exit 4
+[ -z "$gaps" ] || exit 4
 printf '%s\n' "$retention" | jq -e 'any(.rows[]; (.deletable_bytes_now // 0) > 0
   or (.deletable_bytes // 0) > 0 and (.topic | startswith("__") | not))' > /dev/null

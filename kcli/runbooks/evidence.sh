@@ -10,11 +10,9 @@
 # changes the files. Copy the damaged partition directories whole as well, and keep them.
 set -eu
 export KCLI_CONFIG= # the settings of a person are not those of this script
-case ${1-} in -*) set -- ;; esac # a directory, not an option
-if [ $# -lt 2 ]; then
-  echo "usage: sh evidence.sh NEW_DIR LOG_DIR..." >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; [01]" "*) usage 2 >&2 ;; esac
+case $1 in -*) usage 2 >&2 ;; esac # a directory, not an option
 out=${1%/}
 shift
 if [ -e "$out" ] || [ -e "$out.tar.gz" ]; then

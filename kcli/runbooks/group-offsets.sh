@@ -1,6 +1,6 @@
 #!/bin/sh
 # Where did a consumer group stand, and is that still in the logs?
-# 0: all positions are valid; 1: some are not, or were removed; else: kcli has no answer
+# 0: all positions are valid; 1: some are not, or were removed, or not all is read; else: kcli has no answer
 #
 # The offsets of a group were reset, expired or deleted, or its consumers jump to an end of the log. With the
 # log dirs of all brokers (copies will do), in a file outside of them:
@@ -10,25 +10,24 @@
 # Compaction removes old commits of __consumer_offsets: copy its directories before you wait.
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
-if [ $# -lt 2 ]; then
-  echo "usage: sh group-offsets.sh GROUP LOG_DIR... [--at TIME] > FILE.csv" >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; [01]" "*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 group=$1
 shift
-case $group in *[*?,[]*)
-  echo "one group at a time, without globs" >&2
-  exit 2
-  ;;
-esac
+case $group in *[*?,[]*) echo "one group at a time, without globs" >&2 && exit 2 ;; esac
 
+gaps=
+ask() { # $answer and $status of kcli; what it cannot read, and each error finding, goes to stderr and $gaps
+  answer=$(kcli "$@") && status=0 || status=$?
+  case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
+    exit $((status ? status : 2)) ;; esac
+  new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
+    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")')
+  case $gaps in *"$new"*) ;; *) gaps="$gaps $new" && printf '%s\n' "$new" >&2 ;; esac
+}
 # --all: also commits that a tombstone removed, by expiry or by hand; the last ones are the rescue.
-status=0
-answer=$(kcli group offsets -o json --all --group "$group" "$@") || status=$?
-if [ "$status" -gt 1 ]; then
-  echo "kcli has no answer: exit status $status" >&2
-  exit "$status"
-fi
+ask group offsets -o json --all --group "$group" "$@"
 printf '%s\n' "$answer" | jq -e 'all(.rows[]; .dir | contains("__share_group_state-") | not)' > /dev/null || {
   echo "$group is a share group, which commits no offsets: kcli group offsets says where it reads on, and" >&2
   echo "kafka-share-groups.sh --reset-offsets moves that" >&2
@@ -55,4 +54,6 @@ Stop every consumer of $group, then, with the file of stdout, first with --dry-r
 out-of-range: the file has the nearer end of the log. unknown: the log is not here. diverged: the log was
 truncated below the commit, and has other records there; choose an earlier offset (kcli lookup timestamp).
 END
+[ -z "$gaps" ] || echo "NOT ALL IS READ: the file may lack partitions, or have older offsets." >&2
+[ -z "$gaps" ] || exit 1
 printf '%s\n' "$answer" | jq -e 'all(.rows[]; .position == "valid" and .removed_by == null)' > /dev/null

@@ -8,22 +8,25 @@
 # The broker may run. A transaction that is under way is open, too: ask again after its timeout.
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
-if [ $# -eq 0 ]; then
-  echo "usage: sh hanging-transaction.sh LOG_DIR... [--topic NAME] [--max-timeout 15m]" >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; "0 "*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 
-status=0
-answer=$(kcli txn open -o json "$@") || status=$?
-if [ "$status" -gt 1 ] && [ "$status" -ne 4 ]; then
-  echo "kcli has no answer: exit status $status" >&2
-  exit "$status"
-fi
+gaps=
+ask() { # $answer and $status of kcli; what it cannot read, and each error finding, goes to stderr and $gaps
+  answer=$(kcli "$@") && status=0 || status=$?
+  case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
+    exit $((status ? status : 2)) ;; esac
+  new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
+    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")')
+  case $gaps in *"$new"*) ;; *) gaps="$gaps $new" && printf '%s\n' "$new" >&2 ;; esac
+}
+ask txn open -o json "$@"
 
 # hanging: true, false (it ends by itself), or null where the coordinator's partition is not here.
-printf '%s\n' "$answer" | jq -r '
+printf '%s\n' "$answer" | jq -r --arg gaps "$gaps" '
   def time: if . == null then "an unknown time" else ((. / 1000 | floor | todate)) end;
-  if .rows == [] then "No transaction is open" + if .errors == [] then "." else " in what is read." end
+  if .rows == [] then "No transaction is open" + (if $gaps == "" then "." else " in what is read." end)
   else .rows[]
     | "\(.topic)-\(.partition): open from offset \(.start_offset) since \(.start_timestamp | time), "
       + "\(.records_waiting // "an unknown number of") records wait behind \(.last_stable_offset)",
@@ -40,6 +43,5 @@ printf '%s\n' "$answer" | jq -r '
 
 # The abort command writes an abort marker, as the coordinator would: read_committed consumers then pass over
 # the records of the transaction. Nothing is deleted.
-printf '%s\n' "$answer" | jq -r '.errors[] | "NOT READ: \(.path): \(.message)"' >&2
-[ "$status" -ne 4 ] || exit 4
+[ -z "$gaps" ] || exit 4
 printf '%s\n' "$answer" | jq -e 'all(.rows[]; .hanging == false)' > /dev/null

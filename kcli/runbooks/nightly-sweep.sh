@@ -14,10 +14,9 @@
 #   find /var/lib/kcli -maxdepth 1 -name 'check-*' -mtime +31 -exec rm -r {} +
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
-if [ $# -lt 2 ]; then
-  echo "usage: sh nightly-sweep.sh RUNS_DIR LOG_DIR...   or: RUNS_DIR --server-config FILE" >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; [01]" "*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 runs=$1
 shift
 if [ ! -d "$runs" ]; then
@@ -43,14 +42,13 @@ find "$runs/check-$now/findings" "$runs/check-$now/errors" -name '*.ndjson' -exe
 # What became worse. A log that lost its end may look whole: only two runs show it.
 set -- "$runs"/check-*/
 if [ $# -gt 1 ]; then
-  answer=$(kcli diff -o json --fail-on error "$runs") || {
-    [ $? -eq 1 ] || exit 4
-    [ "$status" -eq 4 ] || status=1
-  }
-  printf '%s\n' "$answer" | jq -r '
-    .rows[] | select(.verdict == "damaged" or .verdict == "shrunk" or .verdict == "gone")
+  answer=$(kcli diff -o json --fail-on never "$runs") || exit 4
+  worse=$(printf '%s\n' "$answer" | jq -r '
+    .rows[] | select(.verdict as $verdict | ["damaged", "rewritten", "shrunk", "gone"] | index($verdict))
     | "\(.verdict) \(.dir // "a log dir"): log end \(.log_end_offset_before) to \(.log_end_offset_after) "
-      + (.findings_new | join(" "))'
+      + (.findings_new | join(" "))')
+  [ -z "$worse" ] || printf '%s\n' "$worse"
+  [ -z "$worse" ] || [ "$status" -eq 4 ] || status=1
 fi
 [ "$status" -eq 0 ] || echo "Look: kcli explain CODE; kcli diff $runs"
 exit "$status"

@@ -15,14 +15,16 @@
 # look at the other replicas first (kcli runbook choose-leader). To accept the loss for one start:
 #   systemctl set-environment ACCEPT_LOSS=yes; systemctl start kafka; systemctl unset-environment ACCEPT_LOSS
 set -eu
-[ $# -gt 0 ] || { echo "usage: sh pre-start-gate.sh LOG_DIR...   or: --server-config FILE" >&2 && exit 2; }
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; "0 "*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 status=0
 answer=$(kcli startup -o json --fail-on error "$@") || status=$?
-if [ "$status" -gt 1 ]; then
+case "$status $answer" in [01]" {"*) ;; *)
   echo "kcli has no answer: exit status $status. A log dir that was never formatted has none." >&2
-  exit "$status"
-fi
+  exit $((status ? status : 2)) ;;
+esac
 
 # Whether the process stays up, with all log dirs or with some: then a person may accept a loss.
 starts=$(printf '%s\n' "$answer" | jq -c '[.rows[] | select(.type == "startup_broker") | .outcome
@@ -46,10 +48,8 @@ printf '%s\n' "$answer" | jq -r '
     else ", loses \(.records_lost // "some") records" end;
   (.rows[] | select(.type == "startup_broker")
     | "broker \(.broker_id) \(.outcome)\(lost)",
-      (.reason | values | "  why: \(.)"),
-      (.cause_path | values | "  where: \(.)"),
-      (.server_log | values | "  server.log will say: \(.)"),
-      (.remedy | values | "  do: \(.)")),
+      (["why", .reason], ["where", .cause_path], ["server.log will say", .server_log], ["do", .remedy]
+        | select(.[1]) | "  \(.[0]): \(.[1])")),
   ([.rows[] | select(.type == "startup" and (.outcome != "loads" or .records_lost != 0))]
     | group_by([.outcome, .reason])[]
     | "  \(length) \(.[0].outcome)\(.[0].reason | if . then ": \(.)" else "" end)",

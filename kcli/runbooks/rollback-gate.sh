@@ -11,24 +11,20 @@
 #   kafka-features.sh --bootstrap-server HOST:9092 upgrade --release-version X.Y
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
-if [ $# -lt 2 ]; then
-  echo "usage: sh rollback-gate.sh RELEASE LOG_DIR...   or: RELEASE --server-config FILE" >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; [01]" "*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 release=$1
 shift
 
 status=0
 answer=$(kcli startup -o json --fail-on error --kafka-version "$release" "$@") || status=$?
-if [ "$status" -gt 1 ]; then
-  echo "kcli has no answer: exit status $status" >&2
-  exit "$status"
-fi
+case "$status $answer" in [01]" {"*) ;; *)
+  echo "kcli has no answer: exit status $status" >&2 && exit $((status ? status : 2)) ;;
+esac
 # Without the row of a broker these are no log dirs of one. One that was not given may have the only copy.
-printf '%s\n' "$answer" | jq -e 'any(.rows[]; .type == "startup_broker")' > /dev/null || {
-  echo "kcli has no answer: name the log dirs of a broker" >&2
-  exit 3
-}
+printf '%s\n' "$answer" | jq -e 'any(.rows[]; .type == "startup_broker")' > /dev/null ||
+  { echo "kcli has no answer: name the log dirs of a broker" >&2 && exit 3; }
 printf '%s\n' "$answer" | jq -e 'any(.findings[]; .code == "START-021"
   and (.message | contains("no other replica is in sync")))' > /dev/null && status=1
 if [ "$status" -eq 0 ]; then
@@ -42,8 +38,7 @@ printf '%s\n' "$answer" | jq -r '
     else ", loses \(.records_lost // "some") records" end;
   (.rows[] | select(.type == "startup_broker")
     | "broker \(.broker_id) \(.outcome)\(lost)",
-      (.reason | values | "  why: \(.)"),
-      (.server_log | values | "  server.log will say: \(.)")),
+      (["why", .reason], ["server.log will say", .server_log] | select(.[1]) | "  \(.[0]): \(.[1])")),
   ([.rows[] | select(.type == "startup" and (.outcome != "loads" or .records_lost != 0))]
     | group_by([.outcome, .reason])[]
     | "  \(length) \(.[0].outcome)\(.[0].reason | if . then ": \(.)" else "" end)",

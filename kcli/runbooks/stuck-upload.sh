@@ -9,20 +9,18 @@
 #   kcli rlmm coverage LOG_DIR...     says up to which offset each partition is copied
 set -eu
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
-if [ $# -lt 2 ]; then
-  echo "usage: sh stuck-upload.sh HOURS LOG_DIR... [--topic NAME]" >&2
-  exit 2
-fi
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit "$1"; }
+case "$# ${1-}" in *" -h" | *" --help") usage 0 ;; [01]" "*) usage 2 >&2 ;; esac
+command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 hours=$1
 shift
 
 # With --fail-on warning a copy or a deletion that is stuck is bad news: finding RLMM-009.
 status=0
 answer=$(kcli rlmm check -o json --stuck-after "${hours}h" --fail-on warning "$@") || status=$?
-if [ "$status" -gt 1 ]; then
-  echo "kcli has no answer: exit status $status" >&2
-  exit "$status"
-fi
+case "$status $answer" in [01]" {"*) ;; *)
+  echo "kcli has no answer: exit status $status" >&2 && exit $((status ? status : 2)) ;;
+esac
 if [ "$status" -eq 0 ]; then
   echo "No copy and no deletion is stuck. See kcli rlmm coverage, and the leader's log."
   exit 0
