@@ -18,20 +18,8 @@ last of them. Read here is the header alone, so the first offset and the count o
 
 from typing import Annotated, NamedTuple
 
-from formats.batch import (
-    COMPRESSION_CODEC_MASK,
-    HEADER_UP_TO_MAGIC,
-    LOG_OVERHEAD,
-    MAGIC_POSITION,
-    NO_PARTITION_LEADER_EPOCH,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
-    NO_SEQUENCE,
-    NO_TIMESTAMP,
-    SMALLEST_LENGTH,
-    UNKNOWN_COUNT,
-    BatchHeader,
-)
+from formats import batch
+from formats.batch import BatchHeader
 from formats.crc import crc32
 from formats.errors import TruncatedError, UnsupportedError
 from formats.layout import INT8, INT32, INT64, UINT32, Layout
@@ -69,33 +57,33 @@ _MESSAGE_MAGIC = MESSAGE_V0.only("magic")
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """Return a message's header in a batch's fields, -1 where it lacks one; UnsupportedError above 1."""
     left = len(buffer) - position
-    if left < HEADER_UP_TO_MAGIC:
-        raise TruncatedError(position, MESSAGE_V0.name, f"{HEADER_UP_TO_MAGIC} bytes", max(left, 0))
+    if left < batch.HEADER_UP_TO_MAGIC:
+        raise TruncatedError(position, MESSAGE_V0.name, f"{batch.HEADER_UP_TO_MAGIC} bytes", max(left, 0))
     (magic,) = _MESSAGE_MAGIC.unpack_from(buffer, position)
     if magic not in (0, 1):
-        raise UnsupportedError(position + MAGIC_POSITION, "magic", "0 or 1", magic)
+        raise UnsupportedError(position + batch.MAGIC_POSITION, "magic", "0 or 1", magic)
     message = (MESSAGE_V1 if magic else MESSAGE_V0).values(buffer, position)
     offset, size, crc, _, attributes = message[:5]
-    timestamp = message[5] if magic else NO_TIMESTAMP
+    timestamp = message[5] if magic else batch.NO_TIMESTAMP
     return BatchHeader(
         base_offset=offset,
         batch_length=size,
-        partition_leader_epoch=LeaderEpoch(NO_PARTITION_LEADER_EPOCH),
+        partition_leader_epoch=LeaderEpoch(batch.NO_PARTITION_LEADER_EPOCH),
         magic=magic,
         crc=crc,
         attributes=attributes,
         last_offset_delta=0,
         base_timestamp=timestamp,
         max_timestamp=timestamp,
-        producer_id=NO_PRODUCER_ID,
-        producer_epoch=NO_PRODUCER_EPOCH,
-        base_sequence=NO_SEQUENCE,
-        records_count=UNKNOWN_COUNT if attributes & COMPRESSION_CODEC_MASK else 1,
+        producer_id=batch.NO_PRODUCER_ID,
+        producer_epoch=batch.NO_PRODUCER_EPOCH,
+        base_sequence=batch.NO_SEQUENCE,
+        records_count=batch.UNKNOWN_COUNT if attributes & batch.COMPRESSION_CODEC_MASK else 1,
     )
 
 
 def is_valid(message: Buffer) -> bool:
     """Whether a whole message has the least size, of magic 0, and the right CRC (`LegacyRecord.isValid`)."""
-    if len(message) < LOG_OVERHEAD + SMALLEST_LENGTH:
+    if len(message) < batch.LOG_OVERHEAD + batch.SMALLEST_LENGTH:
         return False
     return bool(_CRC.unpack_from(message)[0] == crc32(memoryview(message)[MESSAGE_CRC_FROM:]))

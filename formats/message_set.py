@@ -19,18 +19,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from formats.batch import (
-    COMPRESSION_CODEC_MASK,
-    LOG_APPEND_TIME,
-    LOG_OVERHEAD,
-    MAGIC_POSITION,
-    NO_TIMESTAMP,
-    NO_TIMESTAMP_TYPE,
-    SMALLEST_LENGTH,
-    TIMESTAMP_TYPE_MASK,
-    TIMESTAMP_TYPES,
-    BatchHeader,
-)
+from formats import batch
+from formats.batch import SMALLEST_LENGTH, BatchHeader
 from formats.compression import LZ4, decompress
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
@@ -136,14 +126,15 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
 def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
     """Yield the messages of a set by their headers; CorruptError at one that is a wrapper itself."""
     wrapper, added, stream = opened.header, opened.added, opened.stream
-    is_append_time = stream is not None and wrapper.timestamp_type == LOG_APPEND_TIME
+    is_append_time = stream is not None and wrapper.timestamp_type == batch.LOG_APPEND_TIME
     for position, end in _places(opened.body[: opened.end]):
         data = opened.body[position:end]
         header = MESSAGE_V1.read(data)
-        codec = header.attributes & COMPRESSION_CODEC_MASK
-        timestamp, kind = header.timestamp, TIMESTAMP_TYPES[bool(header.attributes & TIMESTAMP_TYPE_MASK)]
+        codec = header.attributes & batch.COMPRESSION_CODEC_MASK
+        timestamp = header.timestamp
+        kind = batch.TIMESTAMP_TYPES[bool(header.attributes & batch.TIMESTAMP_TYPE_MASK)]
         if header.magic == 0:
-            timestamp, kind = NO_TIMESTAMP, NO_TIMESTAMP_TYPE
+            timestamp, kind = batch.NO_TIMESTAMP, batch.NO_TIMESTAMP_TYPE
         elif header.magic == 1 and stream is not None:
             timestamp, kind = wrapper.max_timestamp if is_append_time else timestamp, wrapper.timestamp_type
         if stream is not None and codec:
@@ -193,11 +184,11 @@ def _survey(wrapper: BatchHeader, body: memoryview) -> tuple[int, int]:
 def _places(body: memoryview) -> Iterator[tuple[int, int]]:
     """Yield (first byte, byte after the last) of whole messages; CorruptError for one that is too small."""
     position, left = 0, len(body)
-    while left >= LOG_OVERHEAD:
+    while left >= batch.LOG_OVERHEAD:
         size = _MESSAGE_PREFIX.unpack_from(body, position)[1]
         if size < SMALLEST_LENGTH:
             raise CorruptError(position + SIZE_POSITION, "message size", f"{SMALLEST_LENGTH} or more", size)
-        left -= LOG_OVERHEAD + size
+        left -= batch.LOG_OVERHEAD + size
         if left < 0:
             return
         yield position, len(body) - left
@@ -227,7 +218,7 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[FieldSpa
     What cannot be read raises the error that reading key and value raises, after the fields that precede it.
     """
     view = memoryview(data)
-    layout = MESSAGE_V1 if view[MAGIC_POSITION] else MESSAGE_V0
+    layout = MESSAGE_V1 if view[batch.MAGIC_POSITION] else MESSAGE_V0
     yield from layout.parts(view, 0, structure)
     position = layout.size
     for field in ("key", "value"):

@@ -14,19 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 from formats.errors import LimitError
 from formats.java_text import java_string
 from formats.layout import struct_of
+from formats.messages import remote
 from formats.messages.reader import ELEMENTS_MAX, Collector, UnknownTag
-from formats.messages.remote import (
-    FRAME_VERSION,
-    LAYOUT_3_0,
-    LAYOUT_3_6,
-    LAYOUT_4_0,
-    LAYOUTS,
-    MESSAGE_VERSION,
-    SEGMENT_METADATA,
-    SEGMENT_METADATA_UPDATE,
-    SHORTEST_ENVELOPE,
-    read_value,
-)
+from formats.messages.remote import MESSAGE_VERSION, SHORTEST_ENVELOPE
 from formats.primitives import uuid_text
 from formats.types import Buffer
 
@@ -163,19 +153,19 @@ def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
     if usual is not None:
         return usual
     collector = Collector(max(ELEMENTS_MAX, longest), replace_invalid_utf8=True)
-    schema, layout, fields = read_value(value, collector)
+    schema, layout, fields = remote.read_value(value, collector)
     return row_of(schema.api_key, layout, fields, tuple(collector.unknown_tags))
 
 
 ONE_BYTE = 0x80
 """A compact length below it is one byte."""
 _NUMBERS = {
-    bytes((FRAME_VERSION, SEGMENT_METADATA, MESSAGE_VERSION)): struct_of("qqiqqB"),
-    bytes((FRAME_VERSION, SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): struct_of("iq"),
+    bytes((remote.FRAME_VERSION, remote.SEGMENT_METADATA, MESSAGE_VERSION)): struct_of("qqiqqB"),
+    bytes((remote.FRAME_VERSION, remote.SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): struct_of("iq"),
 }
 """What follows the segment id, by the envelope: of a segment up to the count of leader epochs."""
 _SEGMENT_ID, _EPOCH, _SIZE = struct_of(("16s", "iB", "16s", "B")), struct_of("iqB"), struct_of("i")
-_ENDS = {b"\0": (LAYOUT_3_6, False), b"\1\0\1\1": (LAYOUT_4_0, True)}
+_ENDS = {b"\0": (remote.LAYOUT_3_6, False), b"\1\0\1\1": (remote.LAYOUT_4_0, True)}
 """Layout, and whether the transaction index is empty, by the tagged fields of a segment."""
 _text, _name = lru_cache(1 << 14)(uuid_text), lru_cache(1 << 14)(java_string)
 
@@ -222,7 +212,7 @@ def row_of(
     segment = fields.get("remoteLogSegmentId", fields)
     topic = segment.get("topicIdPartition", {})
     values = {_column(name): value for name, value in fields.items()} | {
-        "layout": LAYOUTS[layout],
+        "layout": remote.LAYOUTS[layout],
         "version": MESSAGE_VERSION,
         "topic": topic.get("name"),
         "topic_id": topic.get("id"),
@@ -233,8 +223,8 @@ def row_of(
         ),
         "custom_metadata": fields.get("customMetadata"),
         "state": fields.get("remoteLogSegmentState", fields.get("remotePartitionDeleteState")),
-        # false where the value leaves it out, as for every reader since 4.0
-        "txn_index_empty": None if LAYOUTS[layout] == LAYOUT_3_0 else fields.get("txnIndexEmpty", False),
+        # no field in 3.0; false where the value leaves it out, as for every reader since 4.0
+        "txn_index_empty": fields.get("txnIndexEmpty", False) if layout else None,
         "unknown_tags": unknown_tags,
     }
     row = (*STATES,)[api_key]

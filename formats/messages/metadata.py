@@ -20,15 +20,9 @@ from operator import attrgetter
 from formats import primitives
 from formats.errors import CorruptError, UnsupportedError
 from formats.layout import FieldSpan
+from formats.messages import reader
 from formats.messages.declare import declared
-from formats.messages.reader import (
-    ELEMENTS_MAX,
-    Collector,
-    Message,
-    Unknown,
-    fixed_layout,
-    read_message,
-)
+from formats.messages.reader import Message, Unknown
 from formats.names import CLUSTER_METADATA
 from formats.types import Buffer
 
@@ -158,7 +152,7 @@ def type_name(name: str) -> str:
 
 HEAD_FIELDS = METADATA_SCHEMAS["PartitionChangeRecord"].fields[:2]
 """Partition and topic id, with which the records of partitions begin: a log has many that go on alike."""
-_head_values, _HEAD_SIZE = attrgetter("values", "size")(fixed_layout("partition", list(HEAD_FIELDS)))
+_head_values, _HEAD_SIZE = attrgetter("values", "size")(reader.fixed_layout("partition", list(HEAD_FIELDS)))
 _PARTITION_FRAMES = frozenset(
     bytes((FRAME_VERSION, schema.api_key, number))
     for schema in METADATA_SCHEMAS.values()
@@ -218,7 +212,7 @@ def _alike(frame: bytes, tail: bytes) -> Message | Unknown:
 
 def decode_metadata(
     value: Buffer | None,
-    elements: int = ELEMENTS_MAX,
+    elements: int = reader.ELEMENTS_MAX,
     *,
     replace_invalid_utf8: bool = False,
     nearest: bool = False,
@@ -241,11 +235,11 @@ def decode_metadata(
     if schema is None or (version not in schema.versions and not nearest):
         return Unknown(api_key, version, bytes(value))
     read_as = max(min(version, schema.versions.highest), schema.versions.lowest)
-    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
+    collector = reader.Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
     collector.span(f"{schema.name} frame version", 0, at, frame_version)
     collector.span(f"{schema.name} record type", at, after_key, api_key)
     collector.span(f"{schema.name} record version", after_key, start, version)
-    message = read_message(schema, read_as, value, start, collector)
+    message = reader.read_message(schema, read_as, value, start, collector)
     if message.rest:
         raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
     return message

@@ -13,16 +13,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from formats.errors import FormatError
-from formats.messages import group, metadata
+from formats.messages import decode, group, metadata
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Value
-from formats.messages.decode import (
-    INT16_SIZE,
-    VALUES,
-    decode_key,
-    decode_value,
-    message_json,
-)
 from formats.messages.flat import flat_printer
 from formats.messages.metadata import decode_metadata
 from formats.messages.reader import ELEMENTS_MAX, Collector, Message, Unknown, reader
@@ -41,7 +34,7 @@ KEPT_KEYS, LONGEST_KEPT = 4096, 256
 
 _FLAT = {
     (topic, api_key, version): printer
-    for topic, schemas in VALUES.items()
+    for topic, schemas in decode.VALUES.items()
     if topic != CLUSTER_METADATA
     for api_key, schema in schemas.items()
     for version in range(schema.versions.lowest, schema.versions.highest + 1)
@@ -86,10 +79,10 @@ def printed(
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
     """Return a key decoded, and its text."""
-    decoded = decode_key(topic, key, replace_invalid_utf8=True)
+    decoded = decode.decode_key(topic, key, replace_invalid_utf8=True)
     if isinstance(decoded, Unknown):
         return decoded, None
-    return decoded, json_text({"type": str(decoded.api_key), "data": message_json(decoded)})
+    return decoded, json_text({"type": str(decoded.api_key), "data": decode.message_json(decoded)})
 
 
 @lru_cache(KEPT_KEYS)
@@ -98,13 +91,13 @@ def _kept_key(topic: str, key: bytes) -> tuple[Message | Unknown, str | None]:
 
 
 def _value(topic: str, api_key: int, value: Buffer, elements: int) -> str | Unknown:
-    data = decode_value(topic, api_key, value, elements, replace_invalid_utf8=True)
+    data = decode.decode_value(topic, api_key, value, elements, replace_invalid_utf8=True)
     return data if isinstance(data, Unknown) else value_text(data, elements)
 
 
 def _flat_text(topic: str, api_key: int, value: Buffer) -> str | None:
     """Return the text of a value that can be printed without being taken apart, None of others."""
-    if len(value) < INT16_SIZE:
+    if len(value) < decode.INT16_SIZE:
         return None
     version, start = int16(value, 0)
     printer = _FLAT.get((topic, api_key, version))
@@ -140,7 +133,7 @@ def value_json(
     All members' bytes may have so many elements; beyond, or without UTF-8 unless with `replace_invalid_utf8`,
     they stay base64.
     """
-    data = message_json(value)
+    data = decode.message_json(value)
     if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER_PROTOCOL_TYPE:
         collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
         members: Any = value.fields["members"]

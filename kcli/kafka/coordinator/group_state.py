@@ -11,16 +11,8 @@ from formats.errors import FormatError
 from formats.messages.group import CONSUMER_PROTOCOL, CONSUMER_PROTOCOL_FIELDS
 from formats.messages.reader import Collector, read_message
 from formats.primitives import int16
-from kcli.kafka.coordinator.group_fold import (
-    CLASSIC,
-    CONSUMER,
-    GROUP_METADATA,
-    RECORDS_OF,
-    SHARE,
-    STREAMS,
-    Fields,
-    FoldedGroup,
-)
+from kcli.kafka.coordinator import group_fold
+from kcli.kafka.coordinator.group_fold import GROUP_METADATA, Fields, FoldedGroup
 
 EMPTY, STABLE, ASSIGNING, RECONCILING, NOT_READY = "Empty", "Stable", "Assigning", "Reconciling", "NotReady"
 CONSUMER_PROTOCOL_TYPE = "consumer"
@@ -53,17 +45,17 @@ class Member(NamedTuple):
 
 def state_of(group: FoldedGroup) -> str:
     """Return the state of a group once it is loaded, as Kafka names it."""
-    if group.type == CLASSIC:
+    if group.type == group_fold.CLASSIC:
         return STABLE if group.fields(GROUP_METADATA).get("members") else EMPTY
-    numbers = RECORDS_OF[group.type]
+    numbers = group_fold.RECORDS_OF[group.type]
     current = group.of_type(numbers.current)
     if not group.of_type(numbers.member) and not current:
         return EMPTY
-    if group.type == SHARE:
+    if group.type == group_fold.SHARE:
         return STABLE
     epoch = group.fields(numbers.target).get("assignmentEpoch", FIRST_EPOCH)
     of_group = group.fields(numbers.group)
-    if group.type == STREAMS:
+    if group.type == group_fold.STREAMS:
         topology = group.fields(TOPOLOGY).get("epoch")
         if topology is None or topology != of_group.get("validatedTopologyEpoch", -1):
             return NOT_READY
@@ -77,14 +69,14 @@ def state_of(group: FoldedGroup) -> str:
 
 def generation_of(group: FoldedGroup) -> int | None:
     """Return the generation of a classic group, the epoch of another; None where no record has it."""
-    if group.type == CLASSIC:
+    if group.type == group_fold.CLASSIC:
         return group.fields(GROUP_METADATA).get("generation")
-    return group.fields(RECORDS_OF[group.type].group).get("epoch")
+    return group.fields(group_fold.RECORDS_OF[group.type].group).get("epoch")
 
 
 def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
     """Yield the members of a group by their ids."""
-    if group.type == CLASSIC:
+    if group.type == group_fold.CLASSIC:
         of_group = group.fields(GROUP_METADATA)
         is_consumer = of_group.get("protocolType") == CONSUMER_PROTOCOL_TYPE
         for one in sorted(of_group.get("members", ()), key=lambda one: str(one["memberId"])):
@@ -95,11 +87,11 @@ def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
             instance_id = one.get("groupInstanceId")
             yield Member(one["memberId"], instance_id, one["clientId"], one["clientHost"], given, names_of)
         return
-    numbers = RECORDS_OF[group.type]
+    numbers = group_fold.RECORDS_OF[group.type]
     current, about = group.of_type(numbers.current), group.of_type(numbers.member)
     for member_id in sorted(current.keys() | about.keys()):
         member, one = current.get(member_id, {}), about.get(member_id, {})
-        if group.type == STREAMS:
+        if group.type == group_fold.STREAMS:
             assigned, topics = _tasks(group, member), source_topics(group)
         else:
             assigned = _partitions(member.get("assignedPartitions", ()), "topicId", names)
@@ -181,13 +173,13 @@ class Expiry(NamedTuple):
 
 def expiry_of(group: FoldedGroup) -> Expiry:
     """Return how the offsets of a group expire."""
-    if group.type == SHARE:
+    if group.type == group_fold.SHARE:
         return Expiry(None, None)
-    if group.type == STREAMS:
+    if group.type == group_fold.STREAMS:
         topics = source_topics(group) if state_of(group) != EMPTY else set()
         return Expiry(None, frozenset(topics))
     members = list(members_of(group, {}))
-    if group.type == CONSUMER:
+    if group.type == group_fold.CONSUMER:
         return Expiry(None, frozenset(topic for one in members for topic in one.subscribed_topics or ()))
     of_group = group.fields(GROUP_METADATA)
     if not of_group.get("protocolType"):

@@ -13,16 +13,8 @@ from formats.bounds import LARGEST_CONTROL_BATCH, RAISES_THE_BOUND, describe
 from formats.bulk import Fields, marker_types, together
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
+from kcli.kafka.findings import log_findings
 from kcli.kafka.findings.findings import checksum_message
-from kcli.kafka.findings.log_findings import (
-    ABOVE,
-    BELOW,
-    has_unknown_codec,
-    is_out_of_reach,
-    magic_message,
-    reach_message,
-    unknown_codec_text,
-)
 from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.integrity.summary import EMPTY, NOT_OPENED, Summary, merge, summary
 from kcli.kafka.storage.producer_state import read_marker
@@ -116,9 +108,9 @@ def _part(file: DataFile, window: Window, largest: int | None, observe: Observe 
     fields = window.fields
     good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
     bad = []
-    for number in (has_unknown_codec(fields) & good).nonzero()[0].tolist():
+    for number in (log_findings.has_unknown_codec(fields) & good).nonzero()[0].tolist():
         position = int(window.positions[number])
-        bad.append(Defects(1, position, unknown_codec_text(position, fields[number])))
+        bad.append(Defects(1, position, log_findings.unknown_codec_text(position, fields[number])))
     types, broken = end_marker_types(file, window)
     bad += [_trouble(window, one.number, one.error) for one in broken]
     if observe is not None:
@@ -229,13 +221,17 @@ def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, De
     is_above = is_good & is_above_latest(magics)
     defects = {
         "LOG-003": _first(~is_good, positions, lambda at: checksum_message(offsets[at])),
-        "LOG-017": _first(is_above, positions, lambda at: magic_message(offsets[at], magics[at])),
+        "LOG-017": _first(
+            is_above, positions, lambda at: log_findings.magic_message(offsets[at], magics[at])
+        ),
         "DUMP-002": reduce(_added, [part.unreadable for part in parts]),
     }
     if base is not None and not _is_within_reach(summed, fields, base):
-        beyond, below = is_good & is_out_of_reach(fields, base), offsets.astype("i8") < base
-        for code, which in ((ABOVE, beyond & ~below), (BELOW, beyond & below)):
-            defects[code] = _first(which, positions, lambda at: reach_message(int(offsets[at]), base))
+        beyond, below = is_good & log_findings.is_out_of_reach(fields, base), offsets.astype("i8") < base
+        for code, which in ((log_findings.ABOVE, beyond & ~below), (log_findings.BELOW, beyond & below)):
+            defects[code] = _first(
+                which, positions, lambda at: log_findings.reach_message(int(offsets[at]), base)
+            )
     return summed, {code: one for code, one in defects.items() if one.batches}
 
 

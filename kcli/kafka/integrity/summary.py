@@ -11,24 +11,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import (
-    COMPRESSION_CODEC_MASK,
-    CONTROL_MASK,
-    DELETE_HORIZON_MASK,
-    LOG_OVERHEAD,
-    NO_PARTITION_LEADER_EPOCH,
-    NO_PRODUCER_ID,
-    NO_TIMESTAMP,
-    TIMESTAMP_TYPE_MASK,
-    TRANSACTIONAL_MASK,
-)
+from formats import batch
 from formats.bulk import Fields
 from formats.magic import is_legacy
 
 MOST_IDS = 10_000
 """Producers, epochs or transactions that are counted one by one; of more only that is known."""
 NOT_OPENED = -1
-CODEC_COUNT = COMPRESSION_CODEC_MASK + 1
+CODEC_COUNT = batch.COMPRESSION_CODEC_MASK + 1
 
 Ids: TypeAlias = frozenset[int] | None
 """Different numbers, or None for more than MOST_IDS of them."""
@@ -208,23 +198,25 @@ def _believed(
     unpacked: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
     """Return the fields of a summary that come from headers to be trusted, of one batch or more."""
-    size = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
+    size = fields["batch_length"].astype(np.int64) + batch.LOG_OVERHEAD
     base = fields["base_offset"].astype(np.int64)
     last = base + fields["last_offset_delta"]
     count = fields["records_count"].astype(np.int64)
     old = is_legacy(fields["magic"])
     wrapper = old & (count < 0)
     attributes = np.where(
-        old, fields["attributes"] & (COMPRESSION_CODEC_MASK | TIMESTAMP_TYPE_MASK), fields["attributes"]
+        old,
+        fields["attributes"] & (batch.COMPRESSION_CODEC_MASK | batch.TIMESTAMP_TYPE_MASK),
+        fields["attributes"],
     )
-    transactional, control = attributes & TRANSACTIONAL_MASK != 0, attributes & CONTROL_MASK != 0
+    transactional, control = attributes & batch.TRANSACTIONAL_MASK != 0, attributes & batch.CONTROL_MASK != 0
     epoch = fields["partition_leader_epoch"].astype(np.int64)
-    epoch = epoch[epoch != NO_PARTITION_LEADER_EPOCH]
+    epoch = epoch[epoch != batch.NO_PARTITION_LEADER_EPOCH]
     producer = fields["producer_id"].astype(np.int64)
     newest = fields["max_timestamp"].astype(np.int64)
-    shifted = attributes & (TIMESTAMP_TYPE_MASK | DELETE_HORIZON_MASK) != 0
+    shifted = attributes & (batch.TIMESTAMP_TYPE_MASK | batch.DELETE_HORIZON_MASK) != 0
     oldest = np.where(shifted, newest, fields["base_timestamp"])
-    oldest, newest = (times[times != NO_TIMESTAMP] for times in (oldest, newest))
+    oldest, newest = (times[times != batch.NO_TIMESTAMP] for times in (oldest, newest))
     # Nothing is subtracted where it would wrap: what is above another is not the lowest number.
     missing = ((base[1:] > last[:-1]) & (base[1:] - 1 > last[:-1]) & ~wrapper[1:]).nonzero()[0]
     backwards = (base[1:] <= last[:-1]).nonzero()[0]
@@ -241,11 +233,11 @@ def _believed(
         "first_epoch": int(epoch[0]) if len(epoch) else None,
         "last_epoch": int(epoch[-1]) if len(epoch) else None,
         "epochs": _different(epoch),
-        "producers": _different(producer[producer != NO_PRODUCER_ID]),
+        "producers": _different(producer[producer != batch.NO_PRODUCER_ID]),
         "transactional": int(np.count_nonzero(transactional)),
         "control": int(np.count_nonzero(control)),
         "transactions": _transactions(producer, base, transactional & ~control, ends),
-        "codecs": _codecs(attributes & COMPRESSION_CODEC_MASK, size, packed, unpacked),
+        "codecs": _codecs(attributes & batch.COMPRESSION_CODEC_MASK, size, packed, unpacked),
         "gaps": Tally(len(missing), int(last[missing[0]]) + 1 if len(missing) else None),
         "backwards": Tally(len(backwards), int(base[backwards[0] + 1]) if len(backwards) else None),
     }

@@ -9,15 +9,8 @@ candidate needs the votes of a majority of all voters.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kcli.kafka.kraft.election import (
-    LEADER_STAYS,
-    NO_LEADER,
-    NO_REPLICA,
-    Elected,
-    Rules,
-    changed,
-    zookeeper_failure,
-)
+from kcli.kafka.kraft import election
+from kcli.kafka.kraft.election import Rules
 from kcli.kafka.kraft.metadata_image import ELR_FEATURE, METADATA_VERSION, MIN_ISR, UNCLEAN_ELECTION, Image
 from kcli.kafka.kraft.metadata_loader import Voter
 from kcli.kafka.kraft.partition_state import PartitionState, merged
@@ -42,13 +35,13 @@ class Forecast(NamedTuple):
     number: int
     before: PartitionState
     after: PartitionState
-    elected: Elected | None
+    elected: election.Elected | None
     min_isr: int
 
     @property
     def outcome(self) -> str:
         """What becomes of the partition, in a word."""
-        if self.after.leader == NO_LEADER:
+        if self.after.leader == election.NO_LEADER:
             return OFFLINE
         if self.after.leader != self.before.leader:
             return NEW_LEADER
@@ -64,7 +57,7 @@ class Forecast(NamedTuple):
         """Why this leader is elected, or none."""
         if self.elected is not None:
             return self.elected.rule
-        return NO_REPLICA if self.after.leader == NO_LEADER else LEADER_STAYS
+        return election.NO_REPLICA if self.after.leader == election.NO_LEADER else election.LEADER_STAYS
 
 
 def rules_for(
@@ -98,12 +91,12 @@ def forecast(
                 continue
             rules = rules_for(image, topic_id, partition, defaults, gone)
             if zookeeper:
-                partition, last = zookeeper_failure(
+                partition, last = election.zookeeper_failure(
                     partition, broker, is_live=rules.is_acceptable, may_be_unclean=rules.may_be_unclean
                 )
                 continue
             isr = tuple(replica for replica in partition.isr if replica != broker)
-            change, last = changed(partition, isr, rules)
+            change, last = election.changed(partition, isr, rules)
             if change is not None:
                 partition = merged(partition, change)
         topic = image.topics[topic_id].name

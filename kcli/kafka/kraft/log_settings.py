@@ -16,12 +16,8 @@ from formats.names import (
 )
 from formats.properties import log_dirs
 from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
-from kcli.kafka.storage.loaded_log import (
-    DEFAULT_INDEX_INTERVAL_BYTES,
-    DEFAULT_MAX_INDEX_SIZE,
-    Settings,
-    TopicConfig,
-)
+from kcli.kafka.storage import loaded_log
+from kcli.kafka.storage.loaded_log import Settings, TopicConfig
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import OFFSETS_RETENTION_MS, PRODUCER_EXPIRATION_MS, Server
 
@@ -120,8 +116,8 @@ def server_of(properties: Mapping[str, str]) -> Server:
         named.log_dirs,
         named.metadata_log_dir or None,
         properties.get("remote.log.storage.system.enable", "").strip().lower() == "true",
-        _number_or(properties.get("log.index.interval.bytes"), DEFAULT_INDEX_INTERVAL_BYTES),
-        _number_or(properties.get("log.index.size.max.bytes"), DEFAULT_MAX_INDEX_SIZE),
+        _number_or(properties.get("log.index.interval.bytes"), loaded_log.DEFAULT_INDEX_INTERVAL_BYTES),
+        _number_or(properties.get("log.index.size.max.bytes"), loaded_log.DEFAULT_MAX_INDEX_SIZE),
         _number_or(properties.get("producer.id.expiration.ms"), PRODUCER_EXPIRATION_MS),
         _number_or(properties.get("offsets.retention.minutes"), OFFSETS_RETENTION_MS // MINUTE_MS)
         * MINUTE_MS,

@@ -11,16 +11,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from formats import control
 from formats.batch import HEADER_UP_TO_MAGIC, LENGTH_POSITION, LOG_OVERHEAD, SMALLEST_LENGTH
 from formats.bounds import LARGEST_BATCH
-from formats.control import (
-    CONTROL_NAMES,
-    LEADER_CHANGE,
-    SNAPSHOT_FOOTER,
-    SNAPSHOT_HEADER,
-    UNKNOWN_NAME,
-    control_record,
-)
 from formats.errors import FormatError
 from formats.magic import is_above_latest, is_legacy, is_valid, magic_of, read_header
 from formats.messages.metadata import decode_metadata
@@ -108,7 +101,7 @@ def _trouble(file: DataFile) -> SnapshotTrouble | None:
                 records = _control_types(file.path, position, file.read(position, size))
             if number == 0 and size <= LARGEST_BATCH:
                 _check_header(file.path, records)
-            if footer is None and records and SNAPSHOT_FOOTER in records:
+            if footer is None and records and control.SNAPSHOT_FOOTER in records:
                 footer = position + size
             elif footer is not None and records is None:
                 after += 1
@@ -163,7 +156,9 @@ def _control_types(path: str, position: int, batch: bytes) -> list[int] | None:
     if not read_header(batch).is_control:
         return None
     with suppress(FormatError):
-        return [control_record(one.key, one.value).type for one in batch_records(batch, LARGEST_BATCH)]
+        return [
+            control.control_record(one.key, one.value).type for one in batch_records(batch, LARGEST_BATCH)
+        ]
     return []
 
 
@@ -171,8 +166,8 @@ def _check_header(path: str, records: list[int] | None) -> None:
     """Raise the BrokerError of `RecordsSnapshotReader` for a first batch that is no header of a snapshot."""
     if not records:
         raise BrokerError(ILLEGAL_STATE, path, 0, "the first batch is no control batch with a record")
-    if records[0] != SNAPSHOT_HEADER:
-        name = CONTROL_NAMES.get(records[0], UNKNOWN_NAME)
+    if records[0] != control.SNAPSHOT_HEADER:
+        name = control.CONTROL_NAMES.get(records[0], control.UNKNOWN_NAME)
         raise BrokerError(ILLEGAL_STATE, path, 0, f"the first record is {name}, not SNAPSHOT_HEADER")
 
 
@@ -186,7 +181,8 @@ def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[
 
 BOOTSTRAP = "bootstrap.checkpoint"
 CONTROL_NAMES_READ = frozenset(
-    CONTROL_NAMES[number] for number in (LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER)
+    control.CONTROL_NAMES[number]
+    for number in (control.LEADER_CHANGE, control.SNAPSHOT_HEADER, control.SNAPSHOT_FOOTER)
 )
 
 
@@ -225,7 +221,7 @@ def _metadata_version(file: DataFile) -> int | None:
             raise FileError(file.path, "corrupt", "a batch without a record", batch.position)
         for record in records:
             if is_control:
-                kind = control_record(record.key, record.value).name
+                kind = control.control_record(record.key, record.value).name
                 if kind not in CONTROL_NAMES_READ:
                     text = f"a control record of type {kind}"
                     raise FileError(file.path, "unsupported", text, batch.position)

@@ -20,15 +20,9 @@ from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import StartFailure
+from kcli.kafka.storage import loaded_log
 from kcli.kafka.storage.leader_epochs import EpochCache
-from kcli.kafka.storage.loaded_log import (
-    UNKNOWN_SETTINGS,
-    Checkpoints,
-    LoadedLog,
-    Settings,
-    TopicConfig,
-    checkpoints,
-)
+from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, Settings
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, KAFKA_STORAGE, BrokerError
 from kcli.kafka.storage.producer_state import rebuild
@@ -73,7 +67,7 @@ def start(
     topic's, then the broker's. Without `exact` an unclean log is read by headers alone. FileError,
     `load-failed` where the broker would not load the log.
     """
-    given = checkpoints(partition)
+    given = loaded_log.checkpoints(partition)
     yield from lone_finding(partition, given)
     return (yield from start_from(partition, given, settings=settings, exact=exact))
 
@@ -102,7 +96,7 @@ def log_end_in(directory: str) -> int | None:
 
 def unflushed_bytes(partition: Partition) -> int:
     """Return the bytes of the segments that a start recovers."""
-    given = checkpoints(partition)
+    given = loaded_log.checkpoints(partition)
     unflushed = 0
     for segment, following in zip_longest(partition.segments, partition.segments[1:]):
         if given.recovers(None if following is None else following.base_offset):
@@ -145,7 +139,7 @@ def follow_producers(loaded: LoadedLog) -> None:
         raise load_failed(error) from error
 
 
-def _configured(partition: Partition) -> TopicConfig | None:
+def _configured(partition: Partition) -> loaded_log.TopicConfig | None:
     if metadata_log(partition.target.log_dir, partition.target.metadata_dir) is None:
         return None
     from kcli.kafka.kraft.metadata_loader import configuration_of
@@ -160,7 +154,7 @@ def inspect(
 
     Nothing is recovered, no other batch is read: for who reads all anyway. FileError as of `start`.
     """
-    given = checkpoints(partition)
+    given = loaded_log.checkpoints(partition)
     try:
         loader = LogLoader(partition, given, settings, _configured, exact=False)
         yield from loader.inspect()

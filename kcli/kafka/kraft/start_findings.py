@@ -10,21 +10,9 @@ from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, parse_partition_dir
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft import fates
 from kcli.kafka.kraft.broker_start import is_offline_before_its_logs, log_dir_of
-from kcli.kafka.kraft.fates import (
-    DIRECTORY_IDS,
-    FORMER,
-    LEFT_STRAY,
-    LOADS,
-    NOT_ASSIGNED,
-    STRAY,
-    UNKNOWN_STRAY,
-    USUAL,
-    WILL_BE_DELETED,
-    EmptyReplica,
-    Fate,
-    is_assigned_elsewhere,
-)
+from kcli.kafka.kraft.fates import STRAY, USUAL, Fate
 from kcli.kafka.kraft.meta_properties import ENSEMBLE, NEWEST, StartFailure, Version
 from kcli.kafka.kraft.partition_start import log_end_in
 from kcli.kafka.kraft.remedies import remedy, with_remedy
@@ -181,13 +169,13 @@ def process_ends(
 def _uses_offline(plan: StartPlan, log_dir: LogDirState, logs: Iterable[LogStart]) -> Iterator[str]:
     """Yield what a start does in a log dir once offline: read a first unstable offset, rename to -stray."""
     known = {os.path.basename(log.directory): log for log in logs if log.log_dir == log_dir.path}
-    fates = {} if plan.fates is None else plan.fates.by_path
+    by_path = {} if plan.fates is None else plan.fates.by_path
     is_offline = is_offline_before_its_logs(log_dir)
     for name in log_dir.order if plan.start.loads(log_dir.path) else ():
-        one, fate = known.get(name), fates.get(os.path.join(log_dir.path, name), USUAL)
+        one, fate = known.get(name), by_path.get(os.path.join(log_dir.path, name), USUAL)
         failure = None if one is None else one.failure
         if is_offline and failure is None:
-            if fate.outcome == STRAY and fate.rule not in {LEFT_STRAY, FORMER}:
+            if fate.outcome == STRAY and fate.rule not in {fates.LEFT_STRAY, fates.FORMER}:
                 yield f"the start renames {name} to -stray there"
             elif one is not None and one.first_unstable_offset is not None:
                 offset = one.first_unstable_offset
@@ -222,7 +210,7 @@ def findings_of_broker(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Fi
 
 
 FATE_CODES = {
-    NOT_ASSIGNED: "START-013",
+    fates.NOT_ASSIGNED: "START-013",
     "promoted": "START-016",
     "replaced": "START-016",
     "emptied": "START-020",
@@ -235,7 +223,7 @@ OF_A_REPLICA = frozenset(
 """Codes of what becomes of a replica: said of those that were not asked for, too."""
 WITHOUT_TOPIC_ID = {
     STRAY: "no partition.metadata: a KRaft broker renames the directory to -stray",
-    WILL_BE_DELETED: (
+    fates.WILL_BE_DELETED: (
         "no partition.metadata: a broker before 3.7 deletes a log whose topic the metadata has not"
     ),
 }
@@ -251,7 +239,7 @@ class ReplicaFates(NamedTuple):
     def of(self, target: Target) -> Fate:
         """Return the fate of a directory; one in a -stray directory is never a log of the broker."""
         is_stray = target.name is not None and target.name.kind == STRAY
-        return self.by_path.get(target.path, UNKNOWN_STRAY if is_stray else USUAL)
+        return self.by_path.get(target.path, fates.UNKNOWN_STRAY if is_stray else USUAL)
 
     def findings(self, target: Target, *, has_topic_id: bool, has_records: bool) -> Iterator[Finding]:
         """Yield what the metadata makes of a directory that is no usual replica, or has no topic id.
@@ -259,7 +247,7 @@ class ReplicaFates(NamedTuple):
         A broker makes a directory first, and writes partition.metadata before the first record.
         """
         fate, name = self.of(target), target.name
-        if fate.rule == LEFT_STRAY and has_records:
+        if fate.rule == fates.LEFT_STRAY and has_records:
             yield Finding(LEFT_RECORDS, f"records in a -stray directory: {fate.reason}", dir=target.shown)
         is_replaced = fate.rule in FATE_CODES and fate.replaced_by is not None
         if is_replaced and log_end_in(str(fate.replaced_by)) is None:
@@ -273,9 +261,9 @@ class ReplicaFates(NamedTuple):
             return
         outcome = fate.outcome
         if fate.rule != "no-topic-id":
-            if target.log_dir is None or target.log_dir in self.decided or self.release < DIRECTORY_IDS:
+            if target.log_dir is None or target.log_dir in self.decided or self.release < fates.DIRECTORY_IDS:
                 return
-            outcome = STRAY if directory_facts(target.log_dir).is_kraft else LOADS
+            outcome = STRAY if directory_facts(target.log_dir).is_kraft else fates.LOADS
         if not has_topic_id and outcome in WITHOUT_TOPIC_ID and (has_records or not is_running(target)):
             code = "START-012" if has_records else "START-017"
             expected = None if fate is USUAL else fate.topic_id or "a topic id of the metadata"
@@ -320,11 +308,11 @@ def _fates_at_rest(log_dirs: tuple[str, ...], _versions: object) -> ReplicaFates
 def empty_findings(plan: StartPlan) -> Iterator[Finding]:
     """Yield per log dir which replicas begin empty; those of one that is not here, or not given, first."""
     empty = () if plan.fates is None else plan.fates.empty
-    places: dict[tuple[str, bool], list[EmptyReplica]] = {}
+    places: dict[tuple[str, bool], list[fates.EmptyReplica]] = {}
     for replica in empty:
         if replica.log_dir in plan.blocked:
             continue
-        is_lost = is_assigned_elsewhere(replica)
+        is_lost = fates.is_assigned_elsewhere(replica)
         places.setdefault((replica.directory_id if is_lost else replica.log_dir or "", is_lost), []).append(
             replica
         )

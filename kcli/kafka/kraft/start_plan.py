@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formats.names import NORMAL, PartitionDir
+from kcli.kafka.kraft import meta_properties
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, start_at_rest
 from kcli.kafka.kraft.failover import QuorumNode
 from kcli.kafka.kraft.fates import (
@@ -25,18 +26,7 @@ from kcli.kafka.kraft.fates import (
     ReplicaDir,
     fates,
 )
-from kcli.kafka.kraft.meta_properties import (
-    BOOTSTRAP_READ,
-    KRAFT_ALONE,
-    RUNTIME,
-    UNKNOWN_CONFIG,
-    BrokerConfig,
-    StartFailure,
-    Version,
-    brokers_of,
-    by_broker,
-    release_of,
-)
+from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, Version
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in, reads_snapshot
 from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP, bootstrap_level, newest_snapshot_trouble
@@ -133,12 +123,12 @@ def start_plans(
     """
     states = [log_dir_state(path) for path in log_dirs]
     if config.metadata_log_dir is None:
-        paths = {log_dir.path for dirs in brokers_of(log_dirs) for log_dir in dirs}
+        paths = {log_dir.path for dirs in meta_properties.brokers_of(log_dirs) for log_dir in dirs}
         states = [state for state in states if state.path in paths or not (paths and state.names)]
     brokers = [states] if config.metadata_log_dir is not None else _of_brokers(states, are_named=are_named)
     plans = []
     for dirs in brokers:
-        own = config if is_release_known else config._replace(version=release_of(dirs))
+        own = config if is_release_known else config._replace(version=meta_properties.release_of(dirs))
         plans.append(start_plan(dirs, own, metadata_log_dir))
     return [_of_quorum(plan._replace(copy_of=_copy_of(plan, plans)), plans) for plan in plans]
 
@@ -198,7 +188,7 @@ def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[
 
     Beside `by_broker`, one whose broker has no metadata log belongs to the one next to it, but of ZooKeeper.
     """
-    groups = [list(dirs) for dirs in by_broker([state.path for state in states])]
+    groups = [list(dirs) for dirs in meta_properties.by_broker([state.path for state in states])]
     for group in [*groups]:
         near = [other for other in groups if other is not group and _parents(other) & _parents(group)]
         near = [
@@ -299,7 +289,11 @@ def _is_of_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     """Whether a release without ZooKeeper starts with logs of a broker that had it, and has not migrated."""
     metas = [log_dir.meta for log_dir in dirs if log_dir.meta is not None]
     is_kraft = any(meta.version or meta.directory_id for meta in metas)
-    return config.version >= KRAFT_ALONE and any(log_dir.names for log_dir in dirs) and not is_kraft
+    return (
+        config.version >= meta_properties.KRAFT_ALONE
+        and any(log_dir.names for log_dir in dirs)
+        and not is_kraft
+    )
 
 
 def _strays(judged: Fates) -> dict[str, Fate]:
@@ -412,7 +406,7 @@ def _bootstrap_stops(
     start: BrokerStart, release: Release, metadata: Metadata | None
 ) -> Iterator[StartFailure]:
     log_dir = start.metadata_log_dir
-    if log_dir is None or release.version < BOOTSTRAP_READ:
+    if log_dir is None or release.version < meta_properties.BOOTSTRAP_READ:
         return
     level = bootstrap_level(log_dir)
     if isinstance(level, StartFailure):
@@ -426,7 +420,7 @@ def _bootstrap_stops(
             yield StartFailure(ILLEGAL_ARGUMENT, unknown_level(release, level), path)
         elif level < FIRST_BOOTSTRAP_LEVEL:
             message = f"Bootstrap metadata.version before 3.3-IV0 are not supported: {level}"
-            yield StartFailure(RUNTIME, message, path)
+            yield StartFailure(meta_properties.RUNTIME, message, path)
 
 
 def _image_of_new_log(
@@ -482,13 +476,13 @@ def replica_target(log_dir: str, name: str, parsed: PartitionDir) -> Target:
 
 def plans_at_rest(
     log_dirs: Sequence[str],
-    config: BrokerConfig = UNKNOWN_CONFIG,
+    config: BrokerConfig = meta_properties.UNKNOWN_CONFIG,
     *,
     version: Version | None = None,
     are_named: bool = False,
 ) -> list[StartPlan]:
     """Return the plans of brokers, of `version` or the newest that each can be of; none of copies alone."""
-    if config.metadata_log_dir is None and not brokers_of(log_dirs):
+    if config.metadata_log_dir is None and not meta_properties.brokers_of(log_dirs):
         return []
     config = config if version is None else config._replace(version=version)
     return start_plans(log_dirs, config, is_release_known=version is not None, are_named=are_named)

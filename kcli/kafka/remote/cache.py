@@ -9,14 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from formats.remote_metadata import (
-    DELETE_SEGMENT_FINISHED,
-    RemoteLogMetadata,
-    RemoteLogSegmentMetadata,
-    RemoteLogSegmentMetadataSnapshot,
-    RemoteLogSegmentMetadataUpdate,
-    RemotePartitionDeleteMetadata,
-)
+from formats import remote_metadata
+from formats.remote_metadata import RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate
 
 COPY_SEGMENT_STARTED, COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED = 0, 1, 2
 DELETE_PARTITION_FINISHED = 2
@@ -24,7 +18,7 @@ TRANSITIONS = {
     None: {COPY_SEGMENT_STARTED},
     COPY_SEGMENT_STARTED: {COPY_SEGMENT_STARTED, COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED},
     COPY_SEGMENT_FINISHED: {COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED},
-    DELETE_SEGMENT_STARTED: {DELETE_SEGMENT_STARTED, DELETE_SEGMENT_FINISHED},
+    DELETE_SEGMENT_STARTED: {DELETE_SEGMENT_STARTED, remote_metadata.DELETE_SEGMENT_FINISHED},
 }
 """A segment's state (None: it has none yet), and those that may follow (`isValidTransition`)."""
 
@@ -139,7 +133,7 @@ class RemoteCache:
             return self.update(event, metadata_offset)
         return self.add(event, metadata_offset)
 
-    def load(self, entry: RemoteLogSegmentMetadataSnapshot, of: UserPartition) -> None:
+    def load(self, entry: remote_metadata.RemoteLogSegmentMetadataSnapshot, of: UserPartition) -> None:
         """Take an entry of a remote_log_snapshot, once per leader epoch (`loadRemoteLogSegmentMetadata`)."""
         topic_id, topic, partition = of
         values = entry._asdict() | {"topic": topic, "topic_id": topic_id, "partition": partition}
@@ -193,7 +187,7 @@ class RemoteCache:
                 self._epochs[epoch].deleting(start, segment_id)
             else:
                 self._epochs[epoch].unreferenced.pop(segment_id, None)
-        if state == DELETE_SEGMENT_FINISHED:
+        if state == remote_metadata.DELETE_SEGMENT_FINISHED:
             del self.segments[segment_id]
             if self._keeps_deleted:
                 self.deleted.append(segment)
@@ -249,17 +243,17 @@ class RemoteStore:
     def __init__(self, *, keeps_deleted: bool = False) -> None:
         self.caches: dict[UserPartition, RemoteCache] = {}
         self._keeps_deleted = keeps_deleted
-        self.deletions: dict[UserPartition, RemotePartitionDeleteMetadata] = {}
+        self.deletions: dict[UserPartition, remote_metadata.RemotePartitionDeleteMetadata] = {}
         self.remnants: dict[UserPartition, int] = {}
         """How many segments were not deleted when the deletion of their partition was finished."""
 
-    def apply(self, event: RemoteLogMetadata, metadata_offset: int) -> str | None:
+    def apply(self, event: remote_metadata.RemoteLogMetadata, metadata_offset: int) -> str | None:
         """Take an event of the topic; return why it changes nothing (as `RemoteCache.apply`)."""
         if isinstance(event, RemoteLogSegmentMetadataUpdate):
             return self._cache_of(event).update(event, metadata_offset)
         if isinstance(event, RemoteLogSegmentMetadata):
             return self._cache_of(event).add(event, metadata_offset)
-        if isinstance(event, RemoteLogSegmentMetadataSnapshot):
+        if isinstance(event, remote_metadata.RemoteLogSegmentMetadataSnapshot):
             return NOT_STARTED
         self._delete(event)
         return None
@@ -271,7 +265,7 @@ class RemoteStore:
             cache = self.caches[key] = RemoteCache(keeps_deleted=self._keeps_deleted)
         return cache
 
-    def _delete(self, event: RemotePartitionDeleteMetadata) -> None:
+    def _delete(self, event: remote_metadata.RemotePartitionDeleteMetadata) -> None:
         key = (event.topic_id, event.topic, event.partition)
         if event.state == DELETE_PARTITION_FINISHED:
             gone = self.caches.pop(key, None)

@@ -16,19 +16,8 @@ import numpy as np
 from formats.bulk import Fields, headers
 from formats.magic import LARGEST_HEADER, is_legacy, read_header
 from formats.types import Buffer
-from kcli.kafka.replication.replica_diff import (
-    BOUNDARIES,
-    COMPARED_BYTES,
-    DIFFERS,
-    EPOCH_BYTES,
-    EQUAL,
-    MISSING,
-    ONLY_HERE,
-    ONLY_THERE,
-    Extent,
-    ReplicaLog,
-    ReplicaRange,
-)
+from kcli.kafka.replication import replica_diff
+from kcli.kafka.replication.replica_diff import EPOCH_BYTES, Extent, ReplicaLog, ReplicaRange
 
 DEFAULT_RANGE = 10_000
 """Offsets of a range."""
@@ -92,7 +81,7 @@ def fingerprints(log: ReplicaLog, width: int = DEFAULT_RANGE) -> Iterator[Finger
 
 def _runs(log: ReplicaLog, width: int) -> Iterator[_Run]:
     while True:
-        size = min(log.left, COMPARED_BYTES)
+        size = min(log.left, replica_diff.COMPARED_BYTES)
         data = bytearray(log.read(size)) if size >= LARGEST_HEADER else bytearray()
         batches = headers(data, len(data), log.left)
         positions, after = list(batches.chain.positions), batches.chain.next
@@ -128,8 +117,8 @@ def _runs_of_chunk(data: bytearray, fields: Fields, positions: list[int], width:
 
 def _pieces(log: ReplicaLog, size: int, *, has_epoch: bool) -> Iterator[Buffer]:
     """Yield the next batch, which is too large for a chunk, in pieces."""
-    for done in range(0, size, COMPARED_BYTES):
-        piece = bytearray(log.read(min(COMPARED_BYTES, size - done), done))
+    for done in range(0, size, replica_diff.COMPARED_BYTES):
+        piece = bytearray(log.read(min(replica_diff.COMPARED_BYTES, size - done), done))
         if has_epoch and not done:
             piece[EPOCH_BYTES] = bytes(EPOCH_BYTES.stop - EPOCH_BYTES.start)
         yield piece
@@ -141,8 +130,10 @@ def compare_fingerprints(here: LogFingerprint, there: LogFingerprint) -> Iterato
     for number in sorted(mine.keys() | theirs.keys()):
         first, second = mine.get(number), theirs.get(number)
         verdict, reason = _verdict(first, second, here.bounds(number), there.bounds(number))
-        if reason == MISSING and (_is_covered(first, there.ranges) or _is_covered(second, here.ranges)):
-            verdict, reason = DIFFERS, BOUNDARIES
+        if reason == replica_diff.MISSING and (
+            _is_covered(first, there.ranges) or _is_covered(second, here.ranges)
+        ):
+            verdict, reason = replica_diff.DIFFERS, replica_diff.BOUNDARIES
         parts = [part for part in (first, second) if part is not None]
         offsets = min(part.first_offset for part in parts), max(part.last_offset for part in parts)
         yield ReplicaRange(*offsets, verdict, reason, _extent(first), _extent(second))
@@ -153,11 +144,13 @@ def _verdict(
 ) -> tuple[str, str | None]:
     if mine is not None and theirs is not None:
         if mine.hash == theirs.hash:
-            return EQUAL, None
-        return (DIFFERS, FINGERPRINT) if bounds == others else (UNKNOWN_VERDICT, PARTIAL)
+            return replica_diff.EQUAL, None
+        return (replica_diff.DIFFERS, FINGERPRINT) if bounds == others else (UNKNOWN_VERDICT, PARTIAL)
     if bounds == others:
-        return (ONLY_HERE if theirs is None else ONLY_THERE), MISSING
-    return (ONLY_HERE if bounds[1] - bounds[0] > others[1] - others[0] else ONLY_THERE), None
+        return (replica_diff.ONLY_HERE if theirs is None else replica_diff.ONLY_THERE), replica_diff.MISSING
+    return (
+        replica_diff.ONLY_HERE if bounds[1] - bounds[0] > others[1] - others[0] else replica_diff.ONLY_THERE
+    ), None
 
 
 def _is_covered(part: Fingerprint | None, ranges: Sequence[Fingerprint]) -> bool:

@@ -18,16 +18,10 @@ from kcli.kafka.replication.follower import (
     follow_leader,
     replica_epochs,
 )
+from kcli.kafka.storage import log_segment
 from kcli.kafka.storage.leader_epochs import EpochCache, truncate_from_end
 from kcli.kafka.storage.loaded_log import LoadedLog, check_fits
-from kcli.kafka.storage.log_segment import (
-    BrokerError,
-    LoadedSegment,
-    file_batches,
-    header,
-    read_next_offset,
-    truncate_segment,
-)
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import rebuild
 
 NONE, PARTIAL, FULL = "none", "partial", "full"
@@ -126,7 +120,7 @@ def truncate(
         epochs, log_start, lowered, kind = truncate_from_end(loaded.epochs, 0), target, target, FULL
     else:
         kept = [segment for segment in loaded.segments if segment.base_offset <= target]
-        segments = (*kept[:-1], truncate_segment(kept[-1], target))
+        segments = (*kept[:-1], log_segment.truncate_segment(kept[-1], target))
         check_fits(segments[-1], loaded.settings)
         for segment in loaded.segments[len(kept) :]:
             producers.delete_snapshot(segment.base_offset)
@@ -164,7 +158,7 @@ def _prediction(
     restarted: int | None = None
     error: BrokerError | None = None
     try:
-        restarted = read_next_offset(after.segments[-1])
+        restarted = log_segment.read_next_offset(after.segments[-1])
     except BrokerError as raised:
         error = raised
     changes = _changes(loaded.segments, after.segments)
@@ -216,8 +210,8 @@ def _removed(changes: Iterable[SegmentChange], first_lost: int) -> Removed:
             removed.size += change.before.log_size - start
             try:
                 with change.before.log() as log:
-                    for place in file_batches(log, start, change.before.log_size):
-                        removed.add(header(log, place))
+                    for place in log_segment.file_batches(log, start, change.before.log_size):
+                        removed.add(log_segment.header(log, place))
             except BrokerError as error:
                 removed.trouble = removed.trouble or error
     if removed.trouble is not None:

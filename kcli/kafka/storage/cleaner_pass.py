@@ -19,16 +19,8 @@ from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.magic import is_legacy, record_count
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records, pack_record
-from kcli.kafka.storage.log_segment import (
-    CORRUPT_RECORD,
-    ILLEGAL_STATE,
-    BrokerError,
-    LoadedSegment,
-    file_batches,
-    header,
-    read_next_offset,
-    segments_from,
-)
+from kcli.kafka.storage import log_segment
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import Producer, read_marker
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Batch
@@ -65,12 +57,12 @@ class Cleaning(NamedTuple):
 
     def between(self, start: int, end: int) -> Sequence[LoadedSegment]:
         """Return the segments that hold offsets between two, as `LogSegments.values`."""
-        segments = segments_from(self.segments, start) if end > start else ()
+        segments = log_segment.segments_from(self.segments, start) if end > start else ()
         return [segment for segment in segments if segment.base_offset < end]
 
     def aborted(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield first offset and producer of aborted transactions (`LocalLog.collectAbortedTransactions`)."""
-        for segment in segments_from(self.segments, start):
+        for segment in log_segment.segments_from(self.segments, start):
             for each in segment.aborted:
                 if each.last_offset >= self.log_start and each.first_offset < end:
                     yield each.first_offset, each.producer_id
@@ -176,7 +168,7 @@ class _Transactions:
         try:
             marker = read_marker(log.read(batch.position, head.size))
         except FormatError as error:
-            raise BrokerError(CORRUPT_RECORD, log.path, batch.position, str(error)) from error
+            raise BrokerError(log_segment.CORRUPT_RECORD, log.path, batch.position, str(error)) from error
         if marker is None:
             return True
         if marker.is_abort is None:
@@ -193,12 +185,12 @@ def _batches(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFi
     if segment.log_path is None or not segment.log_size:
         return
     with segment.log() as log:
-        for in_file in file_batches(log, position, segment.log_size):
-            yield log, Batch(in_file.position, header(log, in_file))
+        for in_file in log_segment.file_batches(log, position, segment.log_size):
+            yield log, Batch(in_file.position, log_segment.header(log, in_file))
             position = in_file.position + in_file.size
         if position < segment.log_size:
             message = NOT_WHOLE.format(segment.log_size - position, position)
-            raise BrokerError(ILLEGAL_STATE, log.path, position, message)
+            raise BrokerError(log_segment.ILLEGAL_STATE, log.path, position, message)
 
 
 def _records(log: DataFile, batch: Batch) -> Iterator[Record | LegacyRecord]:
@@ -209,7 +201,7 @@ def _records(log: DataFile, batch: Batch) -> Iterator[Record | LegacyRecord]:
         else:
             yield from batch_records(raw, LARGEST_BATCH)
     except FormatError as error:
-        raise BrokerError(CORRUPT_RECORD, log.path, batch.position, str(error)) from error
+        raise BrokerError(log_segment.CORRUPT_RECORD, log.path, batch.position, str(error)) from error
 
 
 def _decoded(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFile, Batch, Iterable[Entry]]]:
@@ -328,7 +320,7 @@ class _Pass:
     def clean_group(self, group: Sequence[LoadedSegment]) -> Generator[DroppedRecord, None, CleanedSegment]:
         """Yield the records of the segments that go; return the segment that these become."""
         before = size = kept = batches = 0
-        ends = [*(segment.base_offset for segment in group[1:]), read_next_offset(group[-1])]
+        ends = [*(segment.base_offset for segment in group[1:]), log_segment.read_next_offset(group[-1])]
         for segment, end in zip(group, ends, strict=True):
             self._transactions.add(self._cleaning.aborted(segment.base_offset, end))
             keeps_legacy = self._cleaning.modified_ms[segment.base_offset] > self._legacy_horizon
@@ -376,7 +368,7 @@ class _Pass:
                 size = _rewritten_size(head, [*compress(_records(log, batch), stays)], stamp)
         elif stays_empty and is_legacy(head.magic):
             message = "a message of magic 0 or 1 would have to stay empty: the cleaner fails"
-            raise BrokerError(ILLEGAL_STATE, log.path, batch.position, message)
+            raise BrokerError(log_segment.ILLEGAL_STATE, log.path, batch.position, message)
         is_read = stays_empty or not goes
         tombstones = sum(reason == TOMBSTONE for _, reason in dropped)
         counted = (is_read * len(stays), kept, head.size, size, tombstones)

@@ -9,15 +9,9 @@ from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.names import CLUSTER_METADATA
 from formats.types import TopicPartition
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.storage import log_segment
 from kcli.kafka.storage.leader_epochs import EpochCache
-from kcli.kafka.storage.log_segment import (
-    ILLEGAL_ARGUMENT,
-    BrokerError,
-    Index,
-    LoadedSegment,
-    file_index,
-    has_zero_tail,
-)
+from kcli.kafka.storage.log_segment import LoadedSegment
 from kcli.kafka.storage.producer_state import ProducerState
 from kcli.kafka.storage.surviving_files import Files
 from kcli.logdir.buffers import FileError
@@ -211,8 +205,8 @@ def _left_open(partition: Partition) -> int | None:
         indexes = ((OFFSET_INDEX_ENTRY, "index"), (TIME_INDEX_ENTRY, "timeindex"))
         for layout, extension in indexes:
             with suppress(FileError):  # the start says what is wrong with the file
-                index: Index[Any] = file_index(layout, segment.path(extension))
-                if has_zero_tail(index):
+                index: log_segment.Index[Any] = log_segment.file_index(layout, segment.path(extension))
+                if log_segment.has_zero_tail(index):
                     return segment.base_offset
     return None
 
@@ -227,4 +221,4 @@ def check_fits(active: LoadedSegment, settings: Settings) -> None:
             words = (
                 f"an index of the active segment holds {count} entries, more than segment.index.bytes allows"
             )
-            raise BrokerError(ILLEGAL_ARGUMENT, active.log_path or "", None, words)
+            raise log_segment.BrokerError(log_segment.ILLEGAL_ARGUMENT, active.log_path or "", None, words)

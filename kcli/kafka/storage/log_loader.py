@@ -10,38 +10,17 @@ from collections.abc import Callable, Collection
 from itertools import pairwise
 from typing import TypeAlias
 
-from formats.checkpoint import (
-    IO_EXCEPTION,
-    EpochEntry,
-    check_epoch_entries,
-    java_exception,
-    read_leader_epoch_checkpoint,
-)
+from formats import checkpoint
 from formats.errors import FormatError, TruncatedError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
 from formats.names import CLUSTER_METADATA, DELETE, UNKNOWN, parse_file
 from formats.properties import read_partition_metadata
 from formats.types import TopicPartition
 from kcli.kafka.findings.findings import NO_LOG_FILE, OFFSETS_FALL, Finding
-from kcli.kafka.storage import leader_epochs, loaded_log
+from kcli.kafka.storage import leader_epochs, loaded_log, log_segment
 from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.load_findings import Reporter
-from kcli.kafka.storage.log_segment import (
-    EMPTY_TIME_INDEX,
-    ILLEGAL_ARGUMENT,
-    INVALID_OFFSET,
-    KAFKA_STORAGE,
-    OFFSET_OVERFLOW,
-    BrokerError,
-    Index,
-    LoadedSegment,
-    file_index,
-    memory_index,
-    read_tail,
-    segments_from,
-    translate_offset,
-    truncate_segment,
-)
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import ProducerState, Snapshot, rebuild
 from kcli.kafka.storage.surviving_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
 from kcli.logdir.buffers import FileError, file_error, read_optional
@@ -188,8 +167,8 @@ class LogLoader:
         if first is None:
             return
         offset = max(first, start)
-        for segment in segments_from(segments, offset) if offset < log_end else ():
-            if translate_offset(segment, offset) is not None:
+        for segment in log_segment.segments_from(segments, offset) if offset < log_end else ():
+            if log_segment.translate_offset(segment, offset) is not None:
                 return
 
     def _load_segments(self, files: Files) -> None:
@@ -212,7 +191,11 @@ class LogLoader:
                 self._load_recovered(empty, files)
                 continue
             offsets = self._offset_index(offset_path)
-            times = file_index(TIME_INDEX_ENTRY, time_path) if time_path else EMPTY_TIME_INDEX
+            times = (
+                log_segment.file_index(TIME_INDEX_ENTRY, time_path)
+                if time_path
+                else log_segment.EMPTY_TIME_INDEX
+            )
             self.segments[base] = LoadedSegment(base, log_path, size, offsets, times, aborted.entries)
 
     def _load_recovered(self, segment: LoadedSegment, files: Files) -> None:
@@ -220,15 +203,15 @@ class LogLoader:
         try:
             self._recover(segment)
         except BrokerError as error:
-            if error.exception != OFFSET_OVERFLOW:
+            if error.exception != log_segment.OFFSET_OVERFLOW:
                 raise
             self._split(segment, error, [base for base in files.logs if base > segment.base_offset])
 
-    def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:
+    def _offset_index(self, path: str) -> log_segment.Index[OffsetIndexEntry]:
         if path != PREALLOCATED:
-            return file_index(OFFSET_INDEX_ENTRY, path)
+            return log_segment.file_index(OFFSET_INDEX_ENTRY, path)
         self._complete_settings()
-        return memory_index(OFFSET_INDEX_ENTRY, bytes(self.settings.index_size))
+        return log_segment.memory_index(OFFSET_INDEX_ENTRY, bytes(self.settings.index_size))
 
     def _complete_settings(self) -> None:
         """Ask for the settings with which a log is recovered; what is given wins over the topic's."""
@@ -283,7 +266,7 @@ class LogLoader:
         partial = error.segment if isinstance(error, RecoveryError) else None
         if partial is None or not overflows(partial):
             message = f"{error.message}, and the segment cannot be split: its end is in range"
-            raise BrokerError(ILLEGAL_ARGUMENT, error.path, error.position, message) from error
+            raise BrokerError(log_segment.ILLEGAL_ARGUMENT, error.path, error.position, message) from error
         self._keep_epochs(error)
         interval, size = self.settings.index_interval, self.settings.index_size
         parts = split(segment, index_interval_bytes=interval, max_index_size=size)
@@ -341,7 +324,7 @@ class LogLoader:
     def _log_end(self, last: LoadedSegment) -> int:
         if last.base_offset in self.header_ends:
             return self.header_ends[last.base_offset]
-        tail = read_tail(last)
+        tail = log_segment.read_tail(last)
         self.bytes_read += last.log_size - tail.first.position if tail.first else 0
         if last.base_offset not in self.recovered:
             self.reporter.compare_with_scan(last, tail)
@@ -362,10 +345,10 @@ class LogLoader:
             try:
                 truncated = self._recover(segment)
             except BrokerError as error:
-                if error.exception == OFFSET_OVERFLOW:
+                if error.exception == log_segment.OFFSET_OVERFLOW:
                     unflushed = [*self._split(segment, error, ()), *unflushed]
                     continue
-                if error.exception != INVALID_OFFSET:
+                if error.exception != log_segment.INVALID_OFFSET:
                     raise
                 truncated = self._emptied(segment, error)
             if truncated:
@@ -382,7 +365,7 @@ class LogLoader:
 
         partial = (isinstance(error, RecoveryError) and error.segment) or segment
         self._keep_epochs(error)
-        emptied = truncate_segment(partial, segment.base_offset)
+        emptied = log_segment.truncate_segment(partial, segment.base_offset)
         self.lost.append(loaded_log.LostBytes(segment, emptied.log_size))
         self.untrimmed.add(segment.base_offset)
         self.segments[segment.base_offset] = emptied
@@ -409,23 +392,23 @@ def _refuse_foreign(partition: Partition) -> None:
         )
 
 
-def epoch_file(partition: Partition) -> tuple[tuple[EpochEntry, ...] | None, EpochCache]:
+def epoch_file(partition: Partition) -> tuple[tuple[checkpoint.EpochEntry, ...] | None, EpochCache]:
     """Return the lines of leader-epoch-checkpoint (None: no such file) and their cache; BrokerError."""
     path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
     data = read_optional(path)
     if data is None:
         return None, ()
     try:
-        lines = read_leader_epoch_checkpoint(data)
+        lines = checkpoint.read_leader_epoch_checkpoint(data)
     except FormatError as error:
-        exception = java_exception(error)
-        if exception == IO_EXCEPTION:
-            exception = KAFKA_STORAGE
+        exception = checkpoint.java_exception(error)
+        if exception == checkpoint.IO_EXCEPTION:
+            exception = log_segment.KAFKA_STORAGE
         raise BrokerError(exception, path, error.position, file_error(path, error).message) from error
     try:
-        check_epoch_entries(lines, data)
+        checkpoint.check_epoch_entries(lines, data)
     except FormatError as error:
-        raise BrokerError(ILLEGAL_ARGUMENT, path, error.position, str(error)) from error
+        raise BrokerError(log_segment.ILLEGAL_ARGUMENT, path, error.position, str(error)) from error
     return tuple(lines), leader_epochs.replay(lines)
 
 
@@ -438,11 +421,11 @@ def check_partition_metadata(partition: Partition) -> str | None:
     try:
         topic_id = read_partition_metadata(data).topic_id
     except FormatError as error:
-        exception = KAFKA_STORAGE
+        exception = log_segment.KAFKA_STORAGE
         if isinstance(error, TruncatedError):
             exception = "NullPointerException"
         elif error.field.endswith(", topic_id"):
-            exception = ILLEGAL_ARGUMENT
+            exception = log_segment.ILLEGAL_ARGUMENT
         raise BrokerError(exception, path, error.position, file_error(path, error).message) from error
     if partition.topic == CLUSTER_METADATA and topic_id != loaded_log.METADATA_TOPIC_ID:
         message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {loaded_log.METADATA_TOPIC_ID}"

@@ -11,14 +11,8 @@ from typing import NamedTuple, TypeAlias
 from formats.batch import CONTROL_MASK, NO_PRODUCER_ID, TRANSACTIONAL_MASK
 from formats.bounds import LARGEST_CONTROL_BATCH
 from formats.errors import FormatError, LimitError
-from kcli.kafka.storage.log_segment import (
-    ILLEGAL_ARGUMENT,
-    INVALID_RECORD,
-    BrokerError,
-    LoadedSegment,
-    segments_from,
-    translate_offset,
-)
+from kcli.kafka.storage import log_segment
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.valid_batches import LogBatch, header_batches
 from kcli.logdir.buffers import DataFile, file_error, read_whole
 
@@ -206,7 +200,7 @@ class ProducerState:
         """Close a transaction that a marker ended."""
         if self.ongoing.pop(ended.first_offset, None) is None:
             message = f"a marker ends a transaction at offset {ended.first_offset} that was not started"
-            raise BrokerError(ILLEGAL_ARGUMENT, path, position, message)
+            raise BrokerError(log_segment.ILLEGAL_ARGUMENT, path, position, message)
         first = ended.first_offset
         if self.first_unreplicated is None or first < self.first_unreplicated:
             self.first_unreplicated = first
@@ -289,10 +283,10 @@ def marker_of(log: DataFile, batch: LogBatch) -> ControlMarker | None:
         marker = read_marker(log.read(batch.position, batch.size))
     except FormatError as error:
         message = f"a broken control record: {error}"
-        raise BrokerError(INVALID_RECORD, log.path, batch.position, message) from error
+        raise BrokerError(log_segment.INVALID_RECORD, log.path, batch.position, message) from error
     if marker is not None and marker.is_abort is None:
         message = f"a control record of type {marker.type} where a transaction marker belongs"
-        raise BrokerError(ILLEGAL_ARGUMENT, log.path, batch.position, message)
+        raise BrokerError(log_segment.ILLEGAL_ARGUMENT, log.path, batch.position, message)
     return marker
 
 
@@ -318,7 +312,7 @@ def rebuild(
     state.truncate_and_reload(log_start_offset, last_offset)
     if last_offset > state.map_end and not nothing_before:
         below = [segment for segment in segments if segment.base_offset <= last_offset]
-        for segment in segments_from(below, state.map_end):
+        for segment in log_segment.segments_from(below, state.map_end):
             if segment.base_offset == last_offset:
                 break
             start = max(segment.base_offset, state.map_end, log_start_offset)
@@ -327,7 +321,7 @@ def rebuild(
                 state.take_snapshot()
             end: int | None = None
             if segment is below[-1]:
-                end = translate_offset(segment, last_offset)
+                end = log_segment.translate_offset(segment, last_offset)
             replay(state, segment, start, segment.log_size if end is None else end)
     state.map_end = last_offset
     state.take_snapshot()
@@ -335,12 +329,12 @@ def rebuild(
 
 def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_position: int) -> None:
     """Follow the batches of a segment from an offset up to a position, by their headers; markers are read."""
-    start = translate_offset(segment, start_offset)
+    start = log_segment.translate_offset(segment, start_offset)
     if start is None:
         return
     if end_position < start:
         message = "the batch of a higher offset lies before this one"
-        raise BrokerError(ILLEGAL_ARGUMENT, segment.log_path or "", start, message)
+        raise BrokerError(log_segment.ILLEGAL_ARGUMENT, segment.log_path or "", start, message)
     ended: list[tuple[Ended, int]] = []
     state.bytes_replayed += end_position - start
     with segment.log() as log:

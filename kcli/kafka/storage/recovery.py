@@ -22,32 +22,17 @@ from formats.index import (
 )
 from formats.magic import is_legacy
 from formats.types import Position, RelativeOffset
-from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage import leader_epochs, log_segment
 from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH, EpochCache, assign
 from kcli.kafka.storage.load_findings import Reporter, stop_finding, walk_to_end
-from kcli.kafka.storage.log_segment import (
-    CORRUPT_RECORD,
-    ILLEGAL_ARGUMENT,
-    ILLEGAL_STATE,
-    INVALID_OFFSET,
-    INVALID_RECORD,
-    OFFSET_OVERFLOW,
-    BrokerError,
-    LoadedSegment,
-    file_batches,
-    first_offset,
-    header,
-    last_offset,
-    memory_index,
-    read_next_offset,
-)
+from kcli.kafka.storage.log_segment import ILLEGAL_ARGUMENT, BrokerError, LoadedSegment, header
 from kcli.kafka.storage.producer_state import Ended, ProducerState
 from kcli.kafka.storage.valid_batches import LogBatch, valid_batches
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import END, TORN, Stop, Walk
 
-CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
+CUTS = frozenset({log_segment.CORRUPT_RECORD, log_segment.INVALID_RECORD})
 """What recovery answers by cutting the log; anything else ends it."""
 
 
@@ -95,7 +80,7 @@ class _Rebuild:
         last = batch.last_offset
         if not is_relative(last, self.of.base_offset):
             message = f"last offset {last} is out of the segment's range"
-            raise RecoveryError(OFFSET_OVERFLOW, self.path, batch.position, message)
+            raise RecoveryError(log_segment.OFFSET_OVERFLOW, self.path, batch.position, message)
         if last <= self.highest_offset and self.falls_at is None:
             self.falls_at = batch.position
         self.append(batch.size, last, batch.max_timestamp)
@@ -119,7 +104,7 @@ class _Rebuild:
             raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, message)
         if count and offset <= self.last_indexed_offset:
             message = f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed"
-            raise RecoveryError(INVALID_OFFSET, self.path, position, message)
+            raise RecoveryError(log_segment.INVALID_OFFSET, self.path, position, message)
         self.offset_entries += OFFSET_INDEX_ENTRY.pack(
             OffsetIndexEntry(RelativeOffset(offset - self.of.base_offset), Position(position))
         )
@@ -136,7 +121,7 @@ class _Rebuild:
             message = (
                 f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index"
             )
-            raise RecoveryError(INVALID_OFFSET, self.path, self.valid, message)
+            raise RecoveryError(log_segment.INVALID_OFFSET, self.path, self.valid, message)
         if self.max_timestamp > self.last_timestamp:
             self.time_entries += TIME_INDEX_ENTRY.pack(
                 TimeIndexEntry(self.max_timestamp, RelativeOffset(offset - self.of.base_offset))
@@ -155,8 +140,8 @@ class _Rebuild:
         """Return the segment with what has been built."""
         return self.of._replace(
             log_size=log_size,
-            offset_index=memory_index(OFFSET_INDEX_ENTRY, bytes(self.offset_entries)),
-            time_index=memory_index(TIME_INDEX_ENTRY, bytes(self.time_entries)),
+            offset_index=log_segment.memory_index(OFFSET_INDEX_ENTRY, bytes(self.offset_entries)),
+            time_index=log_segment.memory_index(TIME_INDEX_ENTRY, bytes(self.time_entries)),
             aborted=tuple(self.aborted),
         )
 
@@ -213,7 +198,7 @@ def _explain(error: BrokerError, built: _Rebuild, log_size: int, epochs: EpochCa
 
 def overflows(segment: LoadedSegment) -> bool:
     """Whether the last batch of a segment has too large a relative offset, as `LogSegment.hasOverflow`."""
-    end = read_next_offset(segment)
+    end = log_segment.read_next_offset(segment)
     return end > segment.base_offset and not is_relative(end - 1, segment.base_offset)
 
 
@@ -227,13 +212,13 @@ def split(
     path, end = segment.log_path or "", 0
     parts: list[tuple[int, _Rebuild]] = []
     with segment.log() as log:
-        for batch in file_batches(log, 0, segment.log_size):
-            last, timestamp = last_offset(log, batch), header(log, batch).max_timestamp
+        for batch in log_segment.file_batches(log, 0, segment.log_size):
+            last, timestamp = log_segment.last_offset(log, batch), header(log, batch).max_timestamp
             if not parts or not is_relative(last, parts[-1][1].of.base_offset):
-                base = first_offset(log, batch)
+                base = log_segment.first_offset(log, batch)
                 if not is_relative(last, base):
                     message = f"no segment can begin with the batch of offsets {base} to {last}"
-                    raise BrokerError(ILLEGAL_STATE, path, batch.position, message)
+                    raise BrokerError(log_segment.ILLEGAL_STATE, path, batch.position, message)
                 built = _Rebuild(
                     of=LoadedSegment(base, segment.log_path),
                     path=path,

@@ -12,16 +12,8 @@ from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_VERSION, Abor
 from formats.java_text import LONG_BITS, integer
 from formats.names import canonical_name, file_prefix
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.storage.log_segment import (
-    EMPTY_OFFSET_INDEX,
-    KAFKA_EXCEPTION,
-    NUMBER_FORMAT,
-    BrokerError,
-    LoadedSegment,
-    file_index,
-    read_next_offset,
-    size_of,
-)
+from kcli.kafka.storage import log_segment
+from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import DataFile, FileError, read_whole, shown
 from kcli.logdir.partition import Partition, misnamed, shown_path
 from kcli.logdir.partition_names import CLEANED, DELETED, SWAP, is_misnamed, leftovers, opened_names
@@ -59,7 +51,7 @@ def offset_of(partition: Partition, name: str) -> int:
     offset = integer(name.partition(".")[0], LONG_BITS)
     if offset is None:
         path = os.path.join(partition.path, name)
-        raise BrokerError(NUMBER_FORMAT, path, None, "the name does not begin with an offset")
+        raise BrokerError(log_segment.NUMBER_FORMAT, path, None, "the name does not begin with an offset")
     return offset
 
 
@@ -138,9 +130,13 @@ def _replaced(
     for name in swaps:
         if name.endswith(".log" + SWAP):
             base, index = offset_of(partition, name), present.get(_index_of(name))
-            offsets = file_index(OFFSET_INDEX_ENTRY, index) if index else EMPTY_OFFSET_INDEX
-            segment = LoadedSegment(base, present[name], size_of(present[name]), offsets)
-            ranges.append((base, read_next_offset(segment)))
+            offsets = (
+                log_segment.file_index(OFFSET_INDEX_ENTRY, index) if index else log_segment.EMPTY_OFFSET_INDEX
+            )
+            segment = log_segment.LoadedSegment(
+                base, present[name], log_segment.size_of(present[name]), offsets
+            )
+            ranges.append((base, log_segment.read_next_offset(segment)))
     replaced = []
     for name in present:
         stem = name.partition(".")[0]
@@ -188,13 +184,13 @@ class TxnIndex(NamedTuple):
 
 def read_aborted(path: str, base_offset: int) -> TxnIndex:
     """Return what `TransactionIndex.sanityCheck` makes of a .txnindex; BrokerError for its version."""
-    data = read_whole(path) if size_of(path) else b""
+    data = read_whole(path) if log_segment.size_of(path) else b""
     entries: list[AbortedTxn] = []
     for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):
         position = number * TXN_INDEX_ENTRY.size
         if entry.version != TXN_VERSION:
             raise BrokerError(
-                KAFKA_EXCEPTION, path, position, f"aborted transaction of version {entry.version}"
+                log_segment.KAFKA_EXCEPTION, path, position, f"aborted transaction of version {entry.version}"
             )
         if entry.last_offset < base_offset:
             return TxnIndex(tuple(entries), position)
