@@ -234,9 +234,8 @@ def marker_types(window: Buffer, positions: NDArray[np.int64], fields: Fields) -
     types = np.full(len(positions), -1, np.int64)
     at = positions[result]
     if len(at):
-        places = np.ndarray(
-            (len(window) - MARKER_SIZE + 1,), f"V{END_MARKER.size}", window, HEADER_SIZE, (1,)
-        )
+        size = len(window) - MARKER_SIZE + 1
+        places = np.ndarray((size,), f"V{END_MARKER.size}", window, HEADER_SIZE, (1,))
         body = places[at].view(END_MARKER.dtype)
         usual = np.logical_and.reduce([body[name] == stored for name, stored in USUAL_MARKER.items()])
         usual &= (body["key_version"] >= 0) & (body["value_version"] >= 0)

@@ -58,9 +58,8 @@ def check_epoch_entries(entries: Sequence[EpochEntry], data: Buffer = b"") -> No
     for number, entry in enumerate(entries, FIRST_ENTRY_LINE):
         if entry.epoch < 0 or entry.start_offset < 0:
             position = next((line.position for line in lines(data) if line.number == number), 0)
-            raise CorruptError(
-                position, f"line {number}", "no negative number", f"{entry.epoch} {entry.start_offset}"
-            )
+            values = f"{entry.epoch} {entry.start_offset}"
+            raise CorruptError(position, f"line {number}", "no negative number", values)
 
 
 def read_offset_entries(data: Buffer) -> list[OffsetEntry]:

@@ -226,10 +226,9 @@ def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
         start = position + _INT32_STRUCT.size
         if data[position:start] == XERIAL_MAGIC[: _INT32_STRUCT.size]:
             # streams may follow each other; what only begins like a header ends the stream, there as here
-            if len(data) - position < XERIAL_HEADER_SIZE:
-                raise TruncatedError(
-                    position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", len(data) - position
-                )
+            left = len(data) - position
+            if left < XERIAL_HEADER_SIZE:
+                raise TruncatedError(position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", left)
             if data[position : position + len(XERIAL_MAGIC)] != XERIAL_MAGIC:
                 return
             position += XERIAL_HEADER_SIZE
@@ -264,14 +263,11 @@ def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
             raise TruncatedError(position, "lz4 block", f"{size} bytes", len(data) - start)
         block = data[start : start + size]
         try:
-            unpacked = (
-                None if stored else cramjam.lz4.decompress_block_into(block, room, output_len=len(room))
-            )
-            out += block if stored else room[:unpacked]
+            end = None if stored else cramjam.lz4.decompress_block_into(block, room, output_len=len(room))
+            out += block if stored else room[:end]
         except cramjam.DecompressionError as error:
-            raise CorruptError(
-                start, "lz4 block", f"at most {frame.largest_block} bytes", str(error)
-            ) from error
+            largest = f"at most {frame.largest_block} bytes"
+            raise CorruptError(start, "lz4 block", largest, str(error)) from error
         if len(out) > limit:
             raise _too_large(start, limit, len(out))
         position = start + size

@@ -119,9 +119,8 @@ def lines(data: Buffer) -> Iterator[Line]:
         bytes(data).decode()
     except UnicodeDecodeError as error:
         number = sum(1 for position, _ in byte_lines(data) if position <= error.start)
-        raise CorruptError(
-            error.start, f"line {number}", "UTF-8", f"byte 0x{data[error.start]:02x}"
-        ) from error
+        byte = f"byte 0x{data[error.start]:02x}"
+        raise CorruptError(error.start, f"line {number}", "UTF-8", byte) from error
     for number, (position, text) in enumerate(byte_lines(data), 1):
         yield Line(number, position, text.decode())
 

@@ -242,9 +242,8 @@ def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
     """Return (first byte, byte after the last) of a field after its length; of null the end lies first."""
     start = position + LENGTH_SIZE
     if start > len(data):
-        raise TruncatedError(
-            position, f"{field} length", f"{LENGTH_SIZE} bytes", max(len(data) - position, 0)
-        )
+        left = max(len(data) - position, 0)
+        raise TruncatedError(position, f"{field} length", f"{LENGTH_SIZE} bytes", left)
     length = int32(data, position)[0]
     if length < 0:
         return start, start - 1

@@ -180,11 +180,10 @@ def snapshot_file(offset: int, epoch: int) -> str:
 @lru_cache(maxsize=SAME_NAMES)
 def canonical_name(name: str) -> str | None:
     """Return the name that a broker opens for a file name's offset and kind; None where it is of no log."""
-    extension = name.rpartition(".")[2]
-    offset = integer(name.partition(".")[0], LONG_BITS)
-    return (
-        f"{file_prefix(offset)}.{extension}" if extension in EXTENSION_KINDS and offset is not None else None
-    )
+    offset, extension = integer(name.partition(".")[0], LONG_BITS), name.rpartition(".")[2]
+    if offset is None or extension not in EXTENSION_KINDS:
+        return None
+    return f"{file_prefix(offset)}.{extension}"
 
 
 @lru_cache(maxsize=SAME_NAMES)

@@ -94,9 +94,8 @@ def read_snapshot(buffer: Buffer) -> ProducerSnapshot:
     if end > len(buffer):
         whole = (len(buffer) - PRODUCER_SNAPSHOT_HEADER.size) // PRODUCER_ENTRY.size
         place = PRODUCER_SNAPSHOT_HEADER.size + whole * PRODUCER_ENTRY.size
-        raise TruncatedError(
-            place, "entries", f"{header.entries_count} of {PRODUCER_ENTRY.size} bytes", whole
-        )
+        expected = f"{header.entries_count} of {PRODUCER_ENTRY.size} bytes"
+        raise TruncatedError(place, "entries", expected, whole)
     view = memoryview(buffer)
     computed = crc32c(view[SNAPSHOT_CRC_FROM:])
     if computed != header.crc:

@@ -95,9 +95,8 @@ def decode_entry(entry: SnapshotEntry) -> RemoteLogSegmentMetadataSnapshot:
     except FormatError as error:
         raise error.moved(entry.position) from error
     if not isinstance(record, RemoteLogSegmentMetadataSnapshot):
-        raise CorruptError(
-            entry.position, "record type", "RemoteLogSegmentMetadataSnapshot", type(record).__name__
-        )
+        name = RemoteLogSegmentMetadataSnapshot.__name__
+        raise CorruptError(entry.position, "record type", name, type(record).__name__)
     return record
 
 

@@ -278,9 +278,9 @@ def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
             if not nullable:
                 raise CorruptError(position, label, "a value", "null")
             return None, after
-        return java_string(data) if collector.replace_invalid_utf8 else primitives.utf8(
-            data, position, label
-        ), after
+        if collector.replace_invalid_utf8:
+            return java_string(data), after
+        return primitives.utf8(data, position, label), after
 
     return read
 

@@ -122,9 +122,8 @@ class CommitTable:
     def _slot(self, key: CommitKey) -> int:
         slot = self._slots.setdefault(key, len(self._slots))
         if slot == len(self._size):
-            self._offset, self._timestamp = (
-                np.resize(one, 2 * slot) for one in (self._offset, self._timestamp)
-            )
+            both = self._offset, self._timestamp
+            self._offset, self._timestamp = (np.resize(one, 2 * slot) for one in both)
             self._size = np.concatenate((self._size, np.full(slot, NO_COMMIT)))
             self._value = np.concatenate((self._value, np.zeros_like(self._value)))
         return slot

@@ -75,9 +75,8 @@ class CoordinatorRecords(NamedTuple):
 
     def taken(self, chosen: "Ints | NDArray[np.bool_] | slice") -> "CoordinatorRecords":
         """Return some of the records."""
-        return CoordinatorRecords(
-            self.data, self.path, self.producer_id, *(column[chosen] for column in self[3:])
-        )
+        columns = (column[chosen] for column in self[3:])
+        return CoordinatorRecords(self.data, self.path, self.producer_id, *columns)
 
 
 class Marker(NamedTuple):
@@ -153,9 +152,8 @@ class CoordinatorLog:
                         self.findings += report_damage(item, collector)
             self.findings += collector.take()
         if self.cut_from is not None:
-            self.findings.append(
-                Finding(UNREAD, CUT_BY_START.format(self.cut_from), dir=self._partition.shown)
-            )
+            message = CUT_BY_START.format(self.cut_from)
+            self.findings.append(Finding(UNREAD, message, dir=self._partition.shown))
         elif self._reached > self._end:
             message = GONE.format(self._end, self._reached)
             self.findings.append(Finding(UNREAD, message, dir=self._partition.shown))

@@ -274,9 +274,8 @@ class GroupFold:
         why = None
         if group is not None and group.type != own and number != GROUP_METADATA:
             of_group = group.fields(GROUP_METADATA)
-            is_simple = group.type == CLASSIC and not (
-                of_group.get("protocolType") or of_group.get("members")
-            )
+            is_used = of_group.get("protocolType") or of_group.get("members")
+            is_simple = group.type == CLASSIC and not is_used
             why = None if is_simple and own != SHARE else f"group {group_id} is not a {own} group"
             group = None
         if value is not None:

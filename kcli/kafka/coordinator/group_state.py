@@ -61,9 +61,8 @@ def state_of(group: FoldedGroup) -> str:
             return NOT_READY
     if of_group.get("epoch", FIRST_EPOCH) > epoch:
         return ASSIGNING
-    is_settled = all(
-        one["state"] == numbers.stable and one["memberEpoch"] == epoch for one in current.values()
-    )
+    stable = numbers.stable, epoch
+    is_settled = all((one["state"], one["memberEpoch"]) == stable for one in current.values())
     return STABLE if is_settled and group.of_type(numbers.member).keys() <= current.keys() else RECONCILING
 
 
@@ -83,7 +82,8 @@ def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
             subscription = _embedded(one, "subscription") if is_consumer else None
             assignment = _embedded(one, "assignment") if is_consumer else None
             names_of = None if subscription is None else tuple(sorted(subscription["topics"]))
-            given = None if assignment is None else _partitions(assignment["assignedPartitions"], "topic")
+            topics = None if assignment is None else assignment["assignedPartitions"]
+            given = None if topics is None else _partitions(topics, "topic", {})
             instance_id = one.get("groupInstanceId")
             yield Member(one["memberId"], instance_id, one["clientId"], one["clientHost"], given, names_of)
         return
@@ -111,13 +111,9 @@ def _embedded(member: Fields, name: str) -> Fields | None:
         return None
 
 
-def _partitions(
-    topics: "list[Fields]", key: str, names: Names | None = None
-) -> tuple[AssignedPartition, ...]:
+def _partitions(topics: "list[Fields]", key: str, names: Names) -> tuple[AssignedPartition, ...]:
     named = [(str(topic[key]), number) for topic in topics for number in topic["partitions"]]
-    return tuple(
-        sorted(AssignedPartition((names or {}).get(topic, topic), number) for topic, number in named)
-    )
+    return tuple(sorted(AssignedPartition(names.get(topic, topic), number) for topic, number in named))
 
 
 def _matched(group: FoldedGroup, member: Fields) -> list[str]:
@@ -130,10 +126,7 @@ def _topics_read(group: FoldedGroup) -> dict[str, list[str]]:
     """Return the topics that each subtopology of a streams group reads."""
     subtopologies = group.fields(TOPOLOGY).get("subtopologies", ())
     return {
-        one["subtopologyId"]: [
-            *one["sourceTopics"],
-            *(each["name"] for each in one["repartitionSourceTopics"]),
-        ]
+        one["subtopologyId"]: one["sourceTopics"] + [each["name"] for each in one["repartitionSourceTopics"]]
         for one in subtopologies
     }
 
@@ -146,10 +139,9 @@ def source_topics(group: FoldedGroup) -> set[str]:
 def _tasks(group: FoldedGroup, current: Fields) -> tuple[AssignedPartition, ...]:
     """Return the partitions of the active tasks of a member: a task has one of each topic it reads."""
     topics, tasks = _topics_read(group), current.get("activeTasks", ())
-    named = ((topic, task) for task in tasks for topic in topics.get(task["subtopologyId"], ()))
-    return tuple(
-        sorted(AssignedPartition(topic, number) for topic, task in named for number in task["partitions"])
-    )
+    read = ((topic, task) for task in tasks for topic in topics.get(task["subtopologyId"], ()))
+    assigned = (AssignedPartition(topic, number) for topic, task in read for number in task["partitions"])
+    return tuple(sorted(assigned))
 
 
 class Expiry(NamedTuple):

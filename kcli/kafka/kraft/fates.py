@@ -171,21 +171,17 @@ def fates(
             )
             if replaced is not None:
                 reason += f", and {shown(replaced.path)} is deleted"
-                by_path[replaced.path] = Fate(
-                    WILL_BE_DELETED, "replaced", f"{REPLACED}: {shown(each.path)}", each.path
-                )
+                reason_here = f"{REPLACED}: {shown(each.path)}"
+                by_path[replaced.path] = Fate(WILL_BE_DELETED, "replaced", reason_here, each.path)
             by_path[each.path] = Fate(PROMOTED, "promoted", reason)
         elif replaced is None:
             by_path[each.path] = Fate(WILL_BE_DELETED, "emptied", EMPTIED)
         loaded.add(_key(each))
     empty = _empty_replicas(image, node_id, dirs, loaded, release)
-    named = {
-        each.path: each.topic_id for each in replicas if each.path in without and by_path[each.path] is USUAL
-    }
-    by_path |= {path: USUAL._replace(topic_id=topic_id) for path, topic_id in named.items()}
-    return Fates(
-        by_path, tuple(each._replace(stray=strays.get((each.topic_id, each.partition))) for each in empty)
-    )
+    of_name = [each for each in replicas if each.path in without and by_path[each.path] is USUAL]
+    by_path |= {each.path: USUAL._replace(topic_id=each.topic_id) for each in of_name}
+    empty = (each._replace(stray=strays.get((each.topic_id, each.partition))) for each in empty)
+    return Fates(by_path, tuple(empty))
 
 
 def _own_fate(

@@ -190,9 +190,8 @@ def _word(kind: str, before: Facts | None, after: Facts | None, come: Facts) -> 
     if "fenced" in come and "incarnation_id" not in come:
         return "fenced" if come["fenced"] else "unfenced"
     words_of_a_node = {"incarnation_id": "registered", "in_controlled_shutdown": "shutdown"}
-    return next(
-        (word for fact, word in words_of_a_node.items() if fact in come), WORD_OF_KIND.get(kind, "changed")
-    )
+    word = WORD_OF_KIND.get(kind, "changed")
+    return next((of_fact for fact, of_fact in words_of_a_node.items() if fact in come), word)
 
 
 WORD_OF_KIND = {"brokers": "log-dirs", "features": "level", "producer-ids": "block"}
@@ -216,9 +215,8 @@ def differences(before: Metadata, after: Metadata) -> Iterator[Difference]:
                 gone, come = changed(old, new)
                 for field in {**gone, **come}:
                     if not (kind.noun == "topic" and field == "configs"):
-                        yield Difference(
-                            kind.noun, key, name, "changed", field, gone.get(field), come.get(field)
-                        )
+                        values = gone.get(field), come.get(field)
+                        yield Difference(kind.noun, key, name, "changed", field, *values)
 
 
 def _order(name: str) -> tuple[str, int]:
@@ -229,6 +227,5 @@ def _order(name: str) -> tuple[str, int]:
 
 def is_about_node(change: MetadataChange, node: int) -> bool:
     """Whether a change is about a node: its registration, its vote, or its settings."""
-    return bool(
-        change.key == (node if change.kind in {"broker", "controller", "voter"} else (BROKER, str(node)))
-    )
+    is_of_node = change.kind in {"broker", "controller", "voter"}
+    return bool(change.key == (node if is_of_node else (BROKER, str(node))))

@@ -108,11 +108,8 @@ def _broker(_: Metadata, node_id: int, broker: Broker) -> Facts:
 
 
 def _controller(_: Metadata, node_id: int, fields: Fields) -> Facts:
-    return {
-        "node_id": node_id,
-        "incarnation_id": fields["incarnationId"],
-        "endpoints": endpoints(fields["endPoints"]),
-    }
+    ends = endpoints(fields["endPoints"])
+    return {"node_id": node_id, "incarnation_id": fields["incarnationId"], "endpoints": ends}
 
 
 def resource_name(key: tuple[int, str]) -> str:

@@ -88,9 +88,8 @@ def config_failures(config: BrokerConfig) -> Iterator[StartFailure]:
         yield StartFailure(CONFIG_EXCEPTION, f"there is no {missing}{without}", config.path, says)
     if node and broker and node != broker:
         says = ONE_ID_4_4 if config.version >= ONE_ID_REWORDED else ONE_ID
-        yield StartFailure(
-            CONFIG_EXCEPTION, f"node.id is {node}, and broker.id is {broker}", config.path, says
-        )
+        message = f"node.id is {node}, and broker.id is {broker}"
+        yield StartFailure(CONFIG_EXCEPTION, message, config.path, says)
     is_dynamic = config.version >= BOOTSTRAP_SERVERS_KNOWN
     if roles and voters is None and not (is_dynamic and config.quorum.has_bootstrap_servers):
         needs = " and no controller.quorum.bootstrap.servers" if is_dynamic else ", which 3.8 and older need"

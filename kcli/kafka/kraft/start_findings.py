@@ -313,9 +313,8 @@ def empty_findings(plan: StartPlan) -> Iterator[Finding]:
         if replica.log_dir in plan.blocked:
             continue
         is_lost = fates.is_assigned_elsewhere(replica)
-        places.setdefault((replica.directory_id if is_lost else replica.log_dir or "", is_lost), []).append(
-            replica
-        )
+        place = replica.directory_id if is_lost else replica.log_dir or ""
+        places.setdefault((place, is_lost), []).append(replica)
     for (place, is_lost), replicas in places.items():
         names = ", ".join(each.name for each in replicas[:MOST_NAMES])
         names += f" and {len(replicas) - MOST_NAMES} more" if len(replicas) > MOST_NAMES else ""

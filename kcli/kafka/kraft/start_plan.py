@@ -220,9 +220,8 @@ def start_plan(
     config = as_named(config, dirs)
     at_rest, start = start_at_rest(dirs, config)
     if start.with_zookeeper:
-        return StartPlan(
-            at_rest, config, start, (*start.stops, *start.log_stops), None, None, None, None, None
-        )
+        all_stops = *start.stops, *start.log_stops
+        return StartPlan(at_rest, config, start, all_stops, None, None, None, None, None)
     release = release_named(config.version)
     log_dir = metadata_log_dir or _metadata_log_dir(at_rest, start)
     answer = None if log_dir is None else metadata_in(log_dir, as_started=release.version)
@@ -289,11 +288,8 @@ def _is_of_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     """Whether a release without ZooKeeper starts with logs of a broker that had it, and has not migrated."""
     metas = [log_dir.meta for log_dir in dirs if log_dir.meta is not None]
     is_kraft = any(meta.version or meta.directory_id for meta in metas)
-    return (
-        config.version >= meta_properties.KRAFT_ALONE
-        and any(log_dir.names for log_dir in dirs)
-        and not is_kraft
-    )
+    has_logs = any(log_dir.names for log_dir in dirs)
+    return config.version >= meta_properties.KRAFT_ALONE and has_logs and not is_kraft
 
 
 def _strays(judged: Fates) -> dict[str, Fate]:
@@ -328,9 +324,8 @@ def _blocked(plan: StartPlan) -> dict[str, StartFailure]:
 def _without_lost_metadata(plan: StartPlan) -> StartPlan:
     """Return a plan with what its metadata log has lost; another node's decides, unless none is a voter."""
     if plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):
-        return _without_metadata_log(
-            plan, str(plan.config.metadata_log_dir), plan.config.quorum.static_voters
-        )
+        voters = plan.config.quorum.static_voters
+        return _without_metadata_log(plan, str(plan.config.metadata_log_dir), voters)
     if plan.metadata is None or plan.fates is None:
         return plan
     is_alone = {*(plan.config.quorum.static_voters or recorded_voters(plan.metadata))} <= {plan.node_id}

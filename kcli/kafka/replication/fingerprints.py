@@ -148,9 +148,8 @@ def _verdict(
         return (replica_diff.DIFFERS, FINGERPRINT) if bounds == others else (UNKNOWN_VERDICT, PARTIAL)
     if bounds == others:
         return (replica_diff.ONLY_HERE if theirs is None else replica_diff.ONLY_THERE), replica_diff.MISSING
-    return (
-        replica_diff.ONLY_HERE if bounds[1] - bounds[0] > others[1] - others[0] else replica_diff.ONLY_THERE
-    ), None
+    is_here = bounds[1] - bounds[0] > others[1] - others[0]
+    return replica_diff.ONLY_HERE if is_here else replica_diff.ONLY_THERE, None
 
 
 def _is_covered(part: Fingerprint | None, ranges: Sequence[Fingerprint]) -> bool:

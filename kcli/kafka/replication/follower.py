@@ -108,9 +108,8 @@ def replica_epochs(replica: LoadedReplica) -> ReplicaEpochs:
     """Return what counts of a log where it meets another."""
     log, checkpoint = replica
     watermark = 0 if checkpoint is None else log.bounded(checkpoint)
-    return ReplicaEpochs(
-        log.epochs, log.log_end_offset, log.log_start_offset, watermark, log.local_log_start_offset
-    )
+    local_start = log.local_log_start_offset
+    return ReplicaEpochs(log.epochs, log.log_end_offset, log.log_start_offset, watermark, local_start)
 
 
 def leader_epochs(leader: "Leader") -> ReplicaEpochs:
@@ -202,9 +201,8 @@ def answer(leader: ReplicaEpochs, asked: int, *, names_epoch: bool = True) -> Ep
     epoch_end = end_offset_for(leader.epochs, asked, leader.log_end_offset)
     if names_epoch:
         return EpochEntry(epoch_end.epoch, epoch_end.end_offset)
-    return EpochEntry(
-        UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET if epoch_end.rule == BELOW_ALL else epoch_end.end_offset
-    )
+    end_offset = UNDEFINED_EPOCH_OFFSET if epoch_end.rule == BELOW_ALL else epoch_end.end_offset
+    return EpochEntry(UNDEFINED_EPOCH, end_offset)
 
 
 def fetch(leader: ReplicaEpochs, offset: int, last_fetched_epoch: int | None) -> FetchAnswer:

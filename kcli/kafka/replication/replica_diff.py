@@ -181,9 +181,8 @@ def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> lis
     """
     if is_compacted is None:
         reasons = [part.reason for part in ranges if part.reason in _LACKING]
-        is_compacted = any(part.verdict == COMPACTED for part in ranges) or (
-            HOLE in reasons and len(reasons) > 1
-        )
+        has_holes = HOLE in reasons and len(reasons) > 1
+        is_compacted = has_holes or any(part.verdict == COMPACTED for part in ranges)
     changes: dict[str, Any] = {"verdict": COMPACTED, "reason": None} if is_compacted else {"reason": MISSING}
     return neighbours_joined(part._replace(**changes) if part.reason in _LACKING else part for part in ranges)
 

@@ -72,9 +72,8 @@ def file_changes(partition: Partition, log: LoadedLog) -> tuple[FileChange, ...]
     changes = [_change(partition, name, renamed.get(name, name), later) for name in names]
     for name, reason in deleted.items():
         is_back = name in later and name not in renamed.values()
-        changes.append(
-            _change(partition, name, name, later) if is_back else _deleted(partition, name, reason)
-        )
+        change = _change(partition, name, name, later) if is_back else _deleted(partition, name, reason)
+        changes.append(change)
     changes += [FileChange(name, "create", None, after.size, after.reason) for name, after in later.items()]
     return tuple(sorted(changes))
 

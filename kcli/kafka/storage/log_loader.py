@@ -191,11 +191,7 @@ class LogLoader:
                 self._load_recovered(empty, files)
                 continue
             offsets = self._offset_index(offset_path)
-            times = (
-                log_segment.file_index(TIME_INDEX_ENTRY, time_path)
-                if time_path
-                else log_segment.EMPTY_TIME_INDEX
-            )
+            times = log_segment.file_index(TIME_INDEX_ENTRY, time_path)
             self.segments[base] = LoadedSegment(base, log_path, size, offsets, times, aborted.entries)
 
     def _load_recovered(self, segment: LoadedSegment, files: Files) -> None:
@@ -227,9 +223,8 @@ class LogLoader:
                 return 0
             from kcli.kafka.storage.recovery import recover_by_headers
 
-            done, self.header_ends[segment.base_offset] = recover_by_headers(
-                segment, self.epochs, self.reporter
-            )
+            recovered = recover_by_headers(segment, self.epochs, self.reporter)
+            done, self.header_ends[segment.base_offset] = recovered
             self.segments[segment.base_offset], self.epochs = done.segment, done.epochs
             return done.truncated
         from kcli.kafka.storage.recovery import recover
@@ -387,9 +382,8 @@ def _refuse_foreign(partition: Partition) -> None:
     """Raise FileError for a directory named like a partition that holds only files unknown to Kafka."""
     foreign = [name for name in partition.names if not name.startswith(SILLY_RENAME)]
     if foreign and partition.state != DELETE and all(parse_file(name).kind == UNKNOWN for name in foreign):
-        raise FileError(
-            partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes"
-        )
+        message = "nothing in this directory is a file that Kafka writes"
+        raise FileError(partition.path, "not-a-partition", message)
 
 
 def epoch_file(partition: Partition) -> tuple[tuple[checkpoint.EpochEntry, ...] | None, EpochCache]:

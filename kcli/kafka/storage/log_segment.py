@@ -178,9 +178,9 @@ class Index(NamedTuple, Generic[E]):
                 yield lambda slot: layout.read(*index.raw(slot))
 
 
-def file_index(layout: Layout[E], path: str) -> Index[E]:
-    """Return the index in a file, every whole entry counted; it is opened when it is read."""
-    return Index(layout, size_of(path) // layout.size, path)
+def file_index(layout: Layout[E], path: str | None) -> Index[E]:
+    """Return the index in a file, every whole entry counted, opened when it is read; empty without one."""
+    return Index(layout) if path is None else Index(layout, size_of(path) // layout.size, path)
 
 
 def size_of(path: str) -> int:
@@ -265,8 +265,8 @@ def segment_of_files(base_offset: int, path: str, *, with_log: bool = True) -> L
         base_offset,
         log if with_log else None,
         size_of(log) if with_log else 0,
-        file_index(OFFSET_INDEX_ENTRY, index) if os.path.lexists(index) else EMPTY_OFFSET_INDEX,
-        file_index(TIME_INDEX_ENTRY, times) if os.path.lexists(times) else EMPTY_TIME_INDEX,
+        file_index(OFFSET_INDEX_ENTRY, index if os.path.lexists(index) else None),
+        file_index(TIME_INDEX_ENTRY, times if os.path.lexists(times) else None),
     )
 
 

@@ -129,13 +129,9 @@ def _replaced(
     ranges = []
     for name in swaps:
         if name.endswith(".log" + SWAP):
-            base, index = offset_of(partition, name), present.get(_index_of(name))
-            offsets = (
-                log_segment.file_index(OFFSET_INDEX_ENTRY, index) if index else log_segment.EMPTY_OFFSET_INDEX
-            )
-            segment = log_segment.LoadedSegment(
-                base, present[name], log_segment.size_of(present[name]), offsets
-            )
+            base, path = offset_of(partition, name), present[name]
+            offsets = log_segment.file_index(OFFSET_INDEX_ENTRY, present.get(_index_of(name)))
+            segment = log_segment.LoadedSegment(base, path, log_segment.size_of(path), offsets)
             ranges.append((base, log_segment.read_next_offset(segment)))
     replaced = []
     for name in present:

@@ -133,15 +133,13 @@ class OffsetIndexJudge(_Entries):
         at = np.searchsorted(batches.positions, places).clip(max=len(batches.positions) - 1)
         leads = batches.positions[at] == places
         of_bad = np.isin(places, batches.bad)
-        at, places, offsets, slots, leads = (
-            column[~of_bad] for column in (at, places, offsets, slots, leads)
-        )
+        columns = at, places, offsets, slots, leads
+        at, places, offsets, slots, leads = (column[~of_bad] for column in columns)
         for slot, place in zip(slots[~leads].tolist(), places[~leads].tolist(), strict=True):
             self.add("IDX-004", slot, f"entry {slot}: no good batch begins at byte {place}")
         # a wrapper of magic 0 or 1 does not say where it begins: after the batch before
-        lowest = np.where(
-            is_legacy(batches.fields["magic"]), np.append(before, batches.last[:-1] + 1), batches.base
-        )
+        wrapped = np.append(before, batches.last[:-1] + 1)
+        lowest = np.where(is_legacy(batches.fields["magic"]), wrapped, batches.base)
         late = leads & (offsets < lowest[at])
         for number in np.flatnonzero(late).tolist():
             text = f"offset {offsets[number]}, the batch at byte {places[number]} begins with"

@@ -105,9 +105,8 @@ class PartitionJudge:
         for violation in facts.producers.violations:
             _add(of_log, violation, is_compacted=compacted)
         for violation in self._producers.add(facts.producers):
-            _add(
-                of_log, violation, is_compacted=compacted or bool(self._before and self._before.is_compacted)
-            )
+            is_compacted = compacted or bool(self._before and self._before.is_compacted)
+            _add(of_log, violation, is_compacted=is_compacted)
         for code, run, message in misfits(
             facts.epochs,
             self.epoch,

@@ -197,9 +197,8 @@ class ProducerJudge:
             self._aborted.append(Aborted(marker.producer_id, run.open_since, base))
         if marker.epoch != run.epoch:
             run = run._replace(last_sequence=NO_SEQUENCE, last_offset=NOT_KNOWN, offset_delta=0)
-        return run._replace(
-            epoch=marker.epoch, timestamp=marker.timestamp, open_since=NOT_KNOWN, last_end=base
-        )
+        run = run._replace(epoch=marker.epoch, timestamp=marker.timestamp)
+        return run._replace(open_since=NOT_KNOWN, last_end=base)
 
     def facts(self) -> ProducerFacts:
         """Return what is known of the segment's producers."""
@@ -227,9 +226,8 @@ def _sequence_violations(
 
 
 def _outside(producer_id: int, open_since: int, base: int, position: int) -> ProducerViolation:
-    return ProducerViolation(
-        "PROD-004", base, position, f"offset {base}: {outside_message(producer_id, open_since)}"
-    )
+    message = f"offset {base}: {outside_message(producer_id, open_since)}"
+    return ProducerViolation("PROD-004", base, position, message)
 
 
 class ProducerMap:
@@ -296,6 +294,5 @@ def _continued(before: ProducerRun, run: ProducerRun) -> ProducerRun:
         )
     if run.first_end is None and before.open_since != NOT_KNOWN:
         run = run._replace(open_since=before.open_since)
-    return run._replace(
-        first_end=run.first_end or before.first_end, last_end=max(before.last_end, run.last_end)
-    )
+    last_end = max(before.last_end, run.last_end)
+    return run._replace(first_end=run.first_end or before.first_end, last_end=last_end)

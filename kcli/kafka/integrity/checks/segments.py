@@ -234,9 +234,8 @@ class SegmentJudge:
         self._flush()
         if self._offsets is not None and self._offsets.is_missing:
             if not is_swap(self.target):  # else the start makes one
-                self._of_log.add(
-                    "IDX-001", None, "the offset index is missing: the broker recovers this segment first"
-                )
+                message = "the offset index is missing: the broker recovers this segment first"
+                self._of_log.add("IDX-001", None, message)
         elif self._offsets is not None:
             self._offsets.end(is_compacted=self._is_compacted)
         if self._times is not None:
@@ -295,9 +294,8 @@ class SegmentJudge:
             yield self._closed("timeindex", code, f"{message}, the segment's largest is {times.largest}")
 
     def _closed(self, extension: str, code: str, message: str) -> Finding:
-        return (
-            FindingCollector(index_file(self.target, extension)).finding(code, None, message)._replace(more=0)
-        )
+        finding = FindingCollector(index_file(self.target, extension)).finding(code, None, message)
+        return finding._replace(more=0)
 
     def take(self) -> list[Finding]:
         """Return the findings about the log itself."""
