@@ -23,7 +23,7 @@ from kcli.logdir.partition_names import DELETED, first_base
 from kcli.logdir.targets import Target
 from kcli.rows.partitions import CheckpointRow
 
-CLEANER = "cleaner-offset-checkpoint"
+CLEANER, LOST_END = "cleaner-offset-checkpoint", "LOG-025"
 COMPACTED_TOPICS = frozenset(
     topic for topic, made_with in OF_INTERNAL_TOPICS.items() if made_with[POLICY] == COMPACT[POLICY]
 )
@@ -89,7 +89,7 @@ def contradictions(target: Target, offsets: offset_invariants.Offsets) -> Iterat
             message = f"the log was flushed up to offset {one.found}, and a start opens it with the log end "
             message += f"{one.limit}: at most {one.found - one.limit} records are missing there"
         yield Finding(
-            "LOG-025" if is_lost else "CKPT-001",
+            LOST_END if is_lost else "CKPT-001",
             message,
             dir=target.shown,
             expected=one.limit,
@@ -104,6 +104,11 @@ def missing_records(partition: Partition, given: Checkpoints, log: LoadedLog) ->
         recovery_point=given.recovery_point, high_watermark=given.high_watermark, clean=given.clean
     )
     yield from contradictions(partition.target, offsets._replace(log_end=log.log_end_offset))
+
+
+def lost_end(partition: Partition, log: LoadedLog) -> Iterator[Finding]:
+    """Yield that a log ends below what was flushed: answers from its records lack those behind its end."""
+    yield from (one for one in missing_records(partition, log.checkpoints, log) if one.code == LOST_END)
 
 
 def _violations(target: Target, offsets: offset_invariants.Offsets) -> list[offset_invariants.Violation]:

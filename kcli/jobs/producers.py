@@ -1,5 +1,6 @@
 """`producers`: what a broker remembers of each producer once it has loaded a partition."""
 
+from kcli.jobs.checkpoint import lost_end
 from kcli.jobs.common import Reporting, Yield, partition_job, where
 from kcli.jobs.startup.replica_start import forgets_producers
 from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding
@@ -34,6 +35,7 @@ def producers(partition: Partition, *, now_ms: int, known: KnownSettings = NO_KN
 def load_producers(partition: Partition, settings: Settings) -> Reporting[LoadedLog]:
     """Yield what a start reports, and which producers it forgets; return the log, followed to its end."""
     loaded = yield from start(partition, settings=settings, exact=not is_running(partition.target))
+    yield from lost_end(partition, loaded)
     follow_producers(loaded)
     if loaded.producers.expired:
         message = f"{loaded.producers.expired} of its producers expired before {settings.now_ms}"

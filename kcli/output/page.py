@@ -133,7 +133,7 @@ def _parts(
     elif kept:
         yield from draw_rows(kept, view, findings, failures)
     elif not failures:
-        yield text_block(without_rows(view.types[0].name, findings))
+        yield from map(text_block, without_rows(view.types[0].name, findings))
 
 
 def _blocks(parts: "Iterable[RenderableType | PageBlock]") -> Iterator[PageBlock]:

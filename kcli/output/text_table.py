@@ -31,7 +31,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     chosen = list(view.chosen(rows))
     findings, failures = tail()
     if not chosen:
-        nothing = without_rows(view.types[0].name, findings)
+        nothing = "\n".join(without_rows(view.types[0].name, findings))
         out.write("" if failures else f"{nothing} {findings_line(findings)}".rstrip() + "\n")
         return
     from kcli.output.console import Console
@@ -64,7 +64,8 @@ def draw_rows(
     is_limited = len(chosen) == view.limit
     is_part = view.screen.is_part or is_limited or view.where is not None
     screen = view.screen._replace(is_part=is_part)
-    yield from _drawn(chosen, view, screen, [*findings, *_unreadable(failures)])
+    unread_inputs = len({failure.path for failure in failures if failure.path})
+    yield from _drawn(chosen, view, screen, [*findings, *_unreadable(failures)], unread_inputs)
     unread = [failure for failure in failures if failure.error != "load-failed"]
     if len(unread) < len(failures):
         logs = counted(len(failures) - len(unread), "log")
@@ -80,7 +81,7 @@ def draw_rows(
 
 
 def _drawn(
-    chosen: Iterable[Item], view: View, screen: Screen, findings: Sequence[Finding]
+    chosen: Iterable[Item], view: View, screen: Screen, findings: Sequence[Finding], unread: int
 ) -> Iterator["RenderableType"]:
     """Yield what is printed: a view of each type of row, or of all; the last concludes from findings."""
     from kcli.output.table.table_view import TableInput
@@ -91,8 +92,9 @@ def _drawn(
     drawn = [row_type for row_type in view.types if of_type[row_type.name]]
     for row_type in drawn:
         yield from [] if row_type is drawn[0] else [""]
-        said = findings if row_type is drawn[-1] else ()
-        yield from draw(row_type, TableInput(of_type[row_type.name], screen, said, bool(view.sort), findings))
+        said, lacks = (findings, unread) if row_type is drawn[-1] else ((), 0)
+        given = TableInput(of_type[row_type.name], screen, said, bool(view.sort), findings, lacks)
+        yield from draw(row_type, given)
 
 
 def _remote_partition(row: Item) -> tuple[str, int]:

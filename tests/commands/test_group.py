@@ -291,6 +291,14 @@ def test_what_a_start_cuts_of_a_coordinators_log_is_read_and_said(tmp_path, kcli
         assert drawn.startswith("Incomplete: __consumer_offsets-0: a start cuts the log at offset 1,")
 
 
+def test_coordinators_that_were_not_read_are_said_first(tmp_path, kcli):
+    coordinator(tmp_path / "d", commit(0))
+    coordinator(tmp_path / "e", bytes(100), number=1)
+    for command in ("offsets", "list"):
+        done = kcli("group", command, tmp_path / "d", tmp_path / "e", "-o", "table")
+        assert (done.exit_code, done.stdout.startswith("Incomplete: 1 input was not read")) == (4, True)
+
+
 def test_a_log_dir_without_coordinators_is_refused(tmp_path):
     orders(tmp_path / "d", put_range(0, 3))
     found, status = ask("group", "list", tmp_path / "d")

@@ -5,6 +5,7 @@ are imported when they are drawn: Rich is slow to import.
 """
 
 from importlib import import_module
+from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from kcli.output.units import counted
@@ -97,7 +98,7 @@ DRAWINGS = {
 LACKING_AFTER = {
     "metadata": ("META-001", "META-003", "LOG-001"),
     "group": ("COORD-001", "COORD-004", "COORD-002", "LOG-003", "LOG-001", "COORD-005"),
-    "transactions": ("COORD-001", "COORD-004", "TXN-001", "LOG-003", "COORD-005"),
+    "transactions": ("COORD-001", "COORD-004", "TXN-001", "LOG-003", "LOG-025", "COORD-005"),
 }
 """By module of views of what a log comes to: the findings after which the first line says it is not whole."""
 
@@ -113,12 +114,31 @@ WITHOUT_ROWS = {
 """The first line where there is no row of a type."""
 
 
-def without_rows(row_type: str, findings: "Sequence[Finding]") -> str:
-    """Return what the first line says where there is no row of a type."""
+def without_rows(row_type: str, findings: "Sequence[Finding]") -> list[str]:
+    """Return what the first lines say where there is no row of a type."""
     expired = sum(int(one.found or 0) for one in findings if one.code == "PROD-010")
+    nothing = WITHOUT_ROWS.get(row_type, "No rows.")
     if row_type == "producer" and expired:
-        return f"{counted(expired, 'producer')} known, all expired by now: --at TIME shows them."
-    return WITHOUT_ROWS.get(row_type, "No rows.")
+        nothing = f"{counted(expired, 'producer')} known, all expired by now: --at TIME shows them."
+    return [*filter(None, [lacking(row_type, findings)]), nothing]
+
+
+def lacking(row_type: str, findings: "Sequence[Finding]", unread: int = 0) -> str:
+    """Return a sentence about what is not whole of the answer that rows of a type are, "" of a whole one."""
+    module, _, _ = DRAWINGS.get(row_type, "").partition(".")
+    codes = LACKING_AFTER.get(module, ())
+    missing = [finding for code in codes for finding in findings if finding.code == code]
+    if not codes or not (missing or unread):
+        return ""
+    were = "was" if unread == 1 else "were"
+    parts = [f"{counted(unread, 'input')} {were} not read"] if unread else []
+    if missing:
+        first, others = missing[0], len(missing) - 1
+        file = first.file if first.path != first.dir else None
+        parts.append(f"{'/'.join(filter(None, (basename(first.dir or ''), file)))}: {first.message}")
+        parts += [counted(others, "more finding")] if others else []
+    is_sure = unread or missing[0].severity != "info"
+    return f"{'Incomplete' if is_sure else 'May be incomplete'}: {'; '.join(parts)}."
 
 
 def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
@@ -131,5 +151,5 @@ def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
         view = getattr(import_module(f"kcli.output.table.{module}"), name)
     view = view if isinstance(view, TableView) else view(drawn)
     if isinstance(view, TableView):
-        view = view._replace(incomplete=LACKING_AFTER.get(module, ()))
+        view = view._replace(incomplete=lacking(row_type.name, drawn.findings, drawn.unread))
     return draw_table(view, drawn) if isinstance(view, TableView) else view

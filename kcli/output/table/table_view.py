@@ -1,8 +1,7 @@
 """Views that are declarations: the verdict, the columns of a table, and what is drawn around it."""
 
-import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -30,13 +29,17 @@ FEW = 4
 
 
 class TableInput(NamedTuple):
-    """What a view draws: rows, the screen, findings to sum up, whether the user sorts, and every finding."""
+    """What a view draws: rows, the screen, findings to sum up, whether the user sorts, and every finding.
+
+    `unread`: how many inputs have an error.
+    """
 
     rows: Sequence[Any]
     screen: Screen
     findings: Sequence[Finding] = ()
     is_sorted: bool = False
     all_findings: Sequence[Finding] = ()
+    unread: int = 0
 
 
 Drawn: TypeAlias = "Iterable[RenderableType]"
@@ -52,8 +55,7 @@ class TableView(NamedTuple):
     the lowest first, unless the user sorts them. `merged`: the value by which rows of replicas of a
     partition are the same line. `names_replicas`: whether the columns name brokers and log dirs already.
     `above` and `below` the table: what else is drawn. `ranks` of columns of `Where`, by header.
-    `incomplete`: codes of findings after which the first line says that the answer is not whole; the
-    first code has the word.
+    `incomplete`: a sentence before the verdict, about what the answer lacks.
     """
 
     columns: Sequence[ShownColumn]
@@ -69,7 +71,7 @@ class TableView(NamedTuple):
     names_replicas: bool = False
     above: Callable[[Sequence[Any], Screen], Drawn] | None = None
     below: Callable[[Sequence[Any], Screen], Drawn] | None = None
-    incomplete: Collection[str] = ()
+    incomplete: str = ""
     ranks: Mapping[str, int] = MappingProxyType({})
 
 
@@ -80,15 +82,14 @@ def table_view(*columns: ShownColumn, **more: Any) -> TableView:
 
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
-    rows, screen, findings, is_sorted, _ = answer
+    rows, screen, findings, is_sorted, _, _ = answer
     columns, days = _without_day(view.columns, rows)
     places = (one._replace(rank=view.ranks.get(one.header, one.rank)) for one in where_columns(rows))
     shared = sorted([*places, *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
     verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
-    if missing := [finding for code in view.incomplete for finding in findings if finding.code == code]:
-        verdict = "\n".join(filter(None, (_incomplete(missing), verdict)))
+    verdict = "\n".join(filter(None, (view.incomplete, verdict)))
     listed = rows
     if view.is_listed is not None and not screen.is_part:
         listed = list(filter(view.is_listed, rows))
@@ -122,16 +123,6 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     closing = "\n".join(filter(None, (*(one.declared.legend for one in drawn), closing)))
     again = verdict if len(listed) > ROWS_OF_A_SCREEN and not screen.is_page else ""  # it is out of sight
     yield from _below(closing, findings_line(findings), again, screen)
-
-
-def _incomplete(findings: Sequence[Finding]) -> str:
-    """Return a sentence about what is not whole."""
-    first, others = findings[0], len(findings) - 1
-    file = first.file if first.path != first.dir else None
-    place = "/".join(filter(None, (os.path.basename(first.dir or ""), file)))
-    more = f"; {counted(others, 'more finding')}" if others else ""
-    word = "May be incomplete" if first.severity == "info" else "Incomplete"
-    return f"{word}: {place}: {first.message}{more}."
 
 
 def _head(

@@ -155,6 +155,17 @@ def test_a_log_that_ends_below_a_checkpoint_has_lost_records(root, checkpoint):
         assert "COORD-001" not in codes(ask("txn", "list", root)[0])
 
 
+def test_what_is_gone_behind_the_end_of_a_data_log_is_said_first(root):
+    (root / ".kafka_cleanshutdown").touch()
+    (root / "recovery-point-offset-checkpoint").write_text("0\n1\npayments 0 500\n")
+    for words in (("txn", "open"), ("producers",), ("producers", "--at", "2100-01-01")):
+        answer, status = ask(*words, root)
+        (lost,) = (one for one in answer["findings"] if one["code"] == "LOG-025")
+        assert (lost["dir"], lost["expected"], status) == (str(root / "payments-0"), 12, 1), words
+        drawn = CliRunner().invoke(app, [*words, str(root), "-o", "table"]).stdout
+        assert drawn.startswith("Incomplete: payments-0: the log was flushed up to offset 500"), words
+
+
 def test_a_coordinators_log_that_ends_in_an_incomplete_batch_makes_nothing_hang(root):
     coordinator(root, (key_of("pay"), value_of(7, 3, "CompleteCommit", [])))
     with (root / "__transaction_state-0" / f"{0:020}.log").open("ab") as log:
