@@ -30,7 +30,7 @@ def bundle(
     from kcli.jobs.bundle.archive import Bundle
     from kcli.jobs.common import PARTITIONS_ONLY, failure_of, plan
     from kcli.logdir.buffers import AS_IT_COMES, Reading
-    from kcli.logdir.find import each_once
+    from kcli.logdir.find import each_once, with_unformatted
     from kcli.output.files import new_file
     from kcli.rows import Failure, Item
     from kcli.words import parse_rate
@@ -50,7 +50,8 @@ def bundle(
     inputs = inputs._replace(include_leftovers=True)
 
     def rows() -> Iterator[Item]:
-        file_set = each_once(find_listed(list(named_paths(inputs)), inputs.selection(), inputs))
+        listed = list(named_paths(inputs))
+        file_set = each_once(with_unformatted(find_listed(listed, inputs.selection(), inputs)))
         summary.inputs = len(file_set.targets) + len(file_set.failures)
         units, failures = plan(file_set, PARTITIONS_ONLY)
         summary.failures.extend(failures)

@@ -77,7 +77,7 @@ def startup(
     from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.start_plan import StartPlan, start_plans
     from kcli.logdir.buffers import FileError
-    from kcli.logdir.find import each_once
+    from kcli.logdir.find import each_once, with_unformatted
     from kcli.logdir.targets import Selection
     from kcli.rows import Failure
     from kcli.rows.startup import StartupReleaseRow
@@ -96,7 +96,7 @@ def startup(
     where = log_dir_of_metadata(metadata)
     if releases:
         paths = with_members(named_paths(inputs.with_paths(own)))
-        file_set = find_listed(paths, Selection(include_leftovers=True), inputs)
+        file_set = with_unformatted(find_listed(paths, Selection(include_leftovers=True), inputs))
 
         def plans_of(release: tuple[int, ...]) -> list[StartPlan]:
             return start_plans(paths, config._replace(version=release), where)

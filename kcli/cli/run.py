@@ -36,13 +36,13 @@ from kcli.cli.terminal import screen_of
 from kcli.engine.contract import Engine, EngineMissingError, Job, NotWrittenError, Outcome, Sink, Unit
 from kcli.jobs.common import NO_EVENTS, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
-from kcli.logdir.find import FileSet, each_once
+from kcli.logdir.find import FileSet, each_once, with_unformatted
 from kcli.logdir.targets import Selection
 from kcli.output.answer import Answer
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import View, ViewError, ViewOptions, make_view
 from kcli.rows import COMMANDS, Failure, Item
-from kcli.rows.bad_news import bad_news_of
+from kcli.rows.bad_news import FORETELL_A_START, bad_news_of
 from kcli.rows.declare import AnyRow, declared_type
 from kcli.words import WordError
 
@@ -153,6 +153,8 @@ def _units(
                 selection = Selection(include_leftovers=selection.include_leftovers)
             listed = list(named_paths(inputs))
             file_set = find_listed(listed, selection, inputs)
+            if command.name in FORETELL_A_START:
+                file_set = with_unformatted(file_set)
             if len(listed) > 1 and not command.compares:
                 file_set = each_once(file_set, files=False)
             if command.name in NEED_PAYLOADS:

@@ -15,12 +15,12 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from formats.names import UNKNOWN, parse_file
 from kcli.logdir.buffers import FILES, NAME_FILE, UNPACKED, FileError, file_error, shown
-from kcli.logdir.classify import directory_kind
+from kcli.logdir.classify import LOG_DIR, LOST_AND_FOUND, directory_kind
 from kcli.logdir.log_dirs import version_of
 from kcli.logdir.write_guard import scratch_directory
 
@@ -81,7 +81,7 @@ def archive_inputs(path: str) -> list[str] | None:
     if inside:
         named = sorted(glob.glob(inside, root_dir=root)) if glob.has_magic(inside) else []
         return [os.path.join(root, name) for name in named or [inside]]
-    return [*_inputs_below(root)] or [root]
+    return _inputs_below(root) or [root]
 
 
 def is_archive(head: bytes) -> bool:
@@ -115,16 +115,29 @@ def _unpacked_file(path: str) -> str | FileError:
     return _UNPACKED[key]
 
 
-def _inputs_below(root: str) -> Iterator[str]:
+def _inputs_below(root: str) -> list[str]:
+    """Return what is read; of empty directories those beside a log dir, or of its name: unmounted volumes."""
+    inputs: list[str] = []
+    empty, parents, names = set[str](), set[str](), set[str]()
     for place, folders, files in os.walk(root):
         folders.sort()
-        if directory_kind(place) is not None:
+        parent, name = os.path.split(place)
+        kind = directory_kind(place)
+        if kind == LOG_DIR:
+            parents.add(parent)
+            names.add(name)
+        if kind is not None:
             folders.clear()
-            yield place
+            inputs.append(place)
+        elif not files and not {*folders} - {LOST_AND_FOUND} and name != LOST_AND_FOUND:
+            empty.add(place)
+            inputs.append(place)
         else:
-            yield from (
+            inputs += (
                 os.path.join(place, name) for name in sorted(files) if parse_file(name).kind != UNKNOWN
             )
+    others = {place for place in empty if {*os.path.split(place)}.isdisjoint(parents | names)}
+    return [place for place in inputs if place not in others]
 
 
 def _unpack(name: str, file: IO[bytes], head: bytes) -> str:

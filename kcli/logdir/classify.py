@@ -9,7 +9,7 @@ from kcli.logdir.log_dirs import has_own_files
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, holds_remote_segments, tiered_dirs
 from kcli.logdir.targets import PARTITION
 
-LOG_DIR = "log-dir"
+LOG_DIR, LOST_AND_FOUND = "log-dir", "lost+found"
 TIERED_STORAGE = "tiered-storage"
 BUNDLE_MANIFEST = "kcli-bundle.json"  # lies in the directory of the log dirs that `kcli bundle` wrote
 PARTITION_KINDS = frozenset(

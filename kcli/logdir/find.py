@@ -26,6 +26,7 @@ from kcli.logdir.archives import archive_inputs, archive_of
 from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.classify import (
     LOG_DIR,
+    LOST_AND_FOUND,
     TIERED_STORAGE,
     Entry,
     directory_kind,
@@ -39,7 +40,7 @@ from kcli.logdir.log_dirs import metadata_dirs
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, partition_around, tiered_dirs
 from kcli.logdir.targets import ALL_PARTITIONS, NO_SERVER, PARTITION, Selection, Server, Target, shown_as
 
-NO_LOG_DIR, LOST_AND_FOUND = "not-a-log-dir", "lost+found"
+NO_LOG_DIR = "not-a-log-dir"
 MOST_MEANT = 8  # log dirs that are proposed in place of the folder around them
 
 
@@ -63,7 +64,8 @@ class FileSet:
 
     `named_log_dirs` are the arguments that are log dirs: their partitions are among the targets.
     `selection`: what was asked for. `begun_empty`: topics of it of which a start begins replicas that have no
-    directory here.
+    directory here. `unformatted`: paths, as shown, of failures that are empty directories beside log dirs, or
+    in log.dirs: volumes that are not mounted, or that a start formats.
     """
 
     targets: list[Target] = field(default_factory=list)
@@ -73,6 +75,7 @@ class FileSet:
     server: Server = NO_SERVER
     selection: Selection = ALL_PARTITIONS
     begun_empty: frozenset[str] = frozenset()
+    unformatted: dict[str, str] = field(default_factory=dict)
 
     @property
     def log_dirs(self) -> list[str]:
@@ -122,7 +125,7 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
             _argument(argument, selection, file_set)
         except FileError as error:
             file_set.failures.append(FileError(shown(error.path), *error.args[1:]))
-    _take_unformatted(given, file_set)
+    file_set.unformatted = _unformatted(given, file_set)
     places = _metadata_dirs(file_set.log_dirs, server)
     if places or server is not NO_SERVER:
         file_set.targets = [
@@ -148,16 +151,22 @@ def _metadata_dirs(log_dirs: Iterable[str], server: Server) -> dict[str, str]:
     return metadata_dirs([*dict.fromkeys((*log_dirs, *apart))])
 
 
-def _take_unformatted(arguments: Iterable[str], file_set: FileSet) -> None:
-    """Take for log dirs empty directories named beside some, and what server.properties has in log.dirs."""
+def with_unformatted(file_set: FileSet) -> FileSet:
+    """Return the same with what is unformatted as log dirs, for who judges the start: no failure there."""
+    failures = [failure for failure in file_set.failures if failure.path not in file_set.unformatted]
+    named = [*file_set.named_log_dirs, *file_set.unformatted.values()]
+    return replace(file_set, failures=failures, named_log_dirs=named, unformatted={})
+
+
+def _unformatted(arguments: Iterable[str], file_set: FileSet) -> dict[str, str]:
+    """Return empty directories named beside log dirs, and what server.properties has in log.dirs."""
     is_alone = not (file_set.named_log_dirs or file_set.targets)
     of_server = {shown(path): path for path in file_set.server.log_dirs}
     given = {} if is_alone else {shown(path): path for path in arguments if _is_empty(path)}
     given |= of_server
     codes = {NO_LOG_DIR, "not-found"} if is_alone else {NO_LOG_DIR}
-    taken = [failure.path for failure in file_set.failures if failure.path in given and failure.code in codes]
-    file_set.named_log_dirs += [given[path] for path in taken]
-    file_set.failures = [failure for failure in file_set.failures if failure.path not in taken]
+    failed = (failure.path for failure in file_set.failures if failure.code in codes)
+    return {path: given[path] for path in failed if path in given}
 
 
 def _is_empty(path: str) -> bool:

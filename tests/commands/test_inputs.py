@@ -80,6 +80,24 @@ class TestInputs:
             named = ("--server-config", tmp_path / "server.properties", *words, "-o", "json")
             assert [one[1] for one in answers(kcli(*ASK, *named, input=f"{orders}/orders-0\n"))] == [0]
 
+    @pytest.mark.parametrize("by_config", [True, False])
+    def test_a_volume_that_is_not_mounted_is_an_error_but_of_who_judges_a_start(
+        self, kcli, orders, tmp_path, by_config
+    ):
+        gone, config = tmp_path / "gone", tmp_path / "server.properties"
+        gone.mkdir()
+        config.write_text(f"log.dirs={orders},{gone}\n")
+        paths = ("--server-config", config) if by_config else (orders, gone)
+        for command in ("scan", "txn open", "retention", "checkpoint show", "producers", "epoch show"):
+            done = kcli(*command.split(), *paths, "-o", "json")
+            errors = [error["path"] for error in json.loads(done.stdout)["errors"]]
+            assert (errors, done.exit_code) == ([str(gone)], 4), command
+        assert "kcli_txn_open_errors 1\n" in kcli("txn", "open", *paths, "-o", "prometheus").stdout
+        for command in ("startup", "check", "ls"):
+            done = json.loads(kcli(command, *paths, "-o", "json").stdout)
+            assert done["errors"] == []
+            assert ("START-009", str(gone)) in {(one["code"], one["dir"]) for one in done["findings"]}
+
     def test_globs_are_expanded(self, kcli, orders):
         assert [answer[1] for answer in answers(kcli(*ASK, f"{orders}/orders-1*", "-o", "json"))] == [1, 10]
 

@@ -64,6 +64,24 @@ def test_paths_and_globs_go_on_in_an_archive_and_times_are_kept(kcli):
     assert len(json.loads(answer(kcli, "ls", "-", input=lines)[0])["rows"]) == 1
 
 
+def test_an_empty_volume_beside_a_log_dir_or_of_its_name_is_one_in_an_archive_too(kcli, place):
+    for path in ("plain/empty", "plain/lost+found", "plain/other/kcli-demo", "plain/far/empty"):
+        (place / path).mkdir(parents=True)
+    with tarfile.open("volumes.tar", "w") as packed:
+        packed.add("plain", ".")
+    volumes = ("empty", "kcli-demo", "other/kcli-demo")
+    for command in ("startup", "check", "ls", "scan"):
+        expected = kcli(*command.split(), *(f"plain/{one}" for one in volumes), "-o", "json")
+        found = kcli(*command.split(), "volumes.tar", "-o", "json")
+        assert (found.exit_code, found.exit_code != 0) == (expected.exit_code, True), command
+        for key in ("findings", "errors"):
+            ours, theirs = (
+                json.dumps(json.loads(one.stdout)[key]).replace(before, "")
+                for one, before in ((expected, "plain/"), (found, "volumes.tar/"))
+            )
+            assert ours == theirs, command
+
+
 @pytest.mark.parametrize("name", ["b.tar", "b.tgz", "b.tar.zst"])
 @pytest.mark.parametrize("part", [0, 0.4, 0.97])
 def test_nothing_is_judged_of_an_archive_that_is_cut(kcli, place, name, part):

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from kcli.logdir.classify import directory_kind
-from kcli.logdir.find import expand, find
+from kcli.logdir.find import expand, find, with_unformatted
 from kcli.logdir.targets import Selection, partition_of
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.unprivileged import as_unprivileged
@@ -308,6 +308,6 @@ def test_a_folder_of_log_dirs_is_no_log_dir_and_all_in_it_are_proposed(tmp_path)
     (tmp_path / "new").mkdir()
     (failure,) = find([str(tmp_path)], Selection()).failures
     assert failure.message.endswith(f"did you mean {tmp_path}/d0 {tmp_path}/d1 {tmp_path}/new?")
-    found = find([f"{tmp_path}/d0", f"{tmp_path}/new"], Selection())
+    found = with_unformatted(find([f"{tmp_path}/d0", f"{tmp_path}/new"], Selection()))
     assert (found.named_log_dirs, found.failures) == ([f"{tmp_path}/d0", f"{tmp_path}/new"], [])
     assert find([f"{tmp_path}/new"], Selection()).failures
