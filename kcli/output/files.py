@@ -229,7 +229,7 @@ def write_failure_rows(
 ) -> None:
     """Write errors to a new file in place of `path`."""
     view = View("errors", form, (ERROR_ROW,), tagged=False, head=head)
-    _write_messages(path, view, map(tuple, failures), ([], failures))
+    _write_messages(path, view, failures, ([], failures))
 
 
 def _write_messages(
@@ -238,9 +238,8 @@ def _write_messages(
     """Write rows, or the lines that a format has for findings and errors."""
     if view.format.carries_findings:
         write_rows(path, (), view, lambda: messages)
-        return
-    row = plain_row_type(view.types[0])
-    write_rows(path, (row(value) for value in values), view, lambda: ([], []))
+    else:
+        write_rows(path, map(plain_row_type(view.types[0]), values), view, nothing)
 
 
 def _finding_row(finding: Finding) -> list[object]:

@@ -339,29 +339,13 @@ def _metadata(block: Block, records: RecordColumns, options: DumpOptions) -> lis
     ]
     if block.legacy is not None:
         # sizes may be wrong, and below -1: the tool prints what is stored
-        return [
-            *columns,
-            " keySize: ",
-            decimal(block.legacy.key_size),
-            " valueSize: ",
-            decimal(block.legacy.value_size),
-            " isValid: ",
-            either(block.legacy.is_valid, "true", "false"),
-            " crc: ",
-            decimal(block.legacy.crc),
-        ]
-    return [
-        *columns,
-        " keySize: ",
-        decimal(records.key_length),
-        " valueSize: ",
-        decimal(records.value_length),
-        " sequence: ",
-        decimal(records.sequence),
-        " headerKeys: [",
-        _header_keys(records, options.salt),
-        "]",
-    ]
+        columns += [" keySize: ", decimal(block.legacy.key_size)]
+        columns += [" valueSize: ", decimal(block.legacy.value_size)]
+        columns += [" isValid: ", either(block.legacy.is_valid, "true", "false")]
+        return [*columns, " crc: ", decimal(block.legacy.crc)]
+    columns += [" keySize: ", decimal(records.key_length), " valueSize: ", decimal(records.value_length)]
+    columns += [" sequence: ", decimal(records.sequence)]
+    return [*columns, " headerKeys: [", _header_keys(records, options.salt), "]"]
 
 
 def _header_keys(records: RecordColumns, salt: bytes | None) -> TextColumn:
