@@ -73,7 +73,8 @@ def test_one_that_may_not_be_read_costs_nothing_else(metadata, tmp_path):
     out.mkdir()
     out.chmod(0o777)
     said = as_unprivileged(
-        "from kcli.jobs.salvage.salvage import Salvage; from tests.partitions import unit",
+        "import kcli.kafka.findings.catalogue; from kcli.jobs.salvage.salvage import Salvage\n"
+        "from tests.partitions import unit",
         "done = Salvage(out=sys.argv[2] + '/copy', now_ms=0)(unit(sys.argv[1]))\n"
         "print(done.error, [(one.code, one.file) for one in done.findings if one.severity == 'error'])",
         metadata,
