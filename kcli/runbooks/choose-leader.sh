@@ -21,10 +21,13 @@ ask() { # $answer and $status of kcli; what it cannot read, and each error findi
   case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
     exit $((status ? status : 2)) ;; esac
   new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
-    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")')
-  case $gaps in *"$new"*) ;; *) gaps="$gaps $new" && printf '%s\n' "$new" >&2 ;; esac
+    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")' |
+    grep -vxF -e "$gaps") || return 0
+  gaps=$(printf '%s\n' "$gaps" "$new") && printf '%s\n' "$new" >&2
 }
 ask replica elect -o json "$@"
+printf '%s\n' "$answer" | jq -e '[.rows[].cluster_id | values] | unique | length < 2' > /dev/null ||
+  { echo "These are replicas of two clusters: name those of one." >&2 && exit 2; }
 
 # A candidate costs what its worst follower loses. A loss that is not known (null) counts as the worst.
 ranking=$(printf '%s\n' "$answer" | jq '
@@ -46,7 +49,7 @@ printf '%s\n' "$ranking" | jq -r '
       + (if .clean then ", and its election is clean" else "" end) + "  (\(.candidate))"),
     (.candidates[0] | "  best: broker \(.candidate_broker_id)")'
 
-[ "$ranking" != "[]" ] || exit 4
+[ "$ranking" != "[]" ] || { echo "No partition is judged." >&2 && exit 4; }
 # Kafka takes the first live replica in the order of the assignment: so only the best one may be live.
 echo "To elect it: keep the brokers of the other replicas down, start the best one, then run"
 printf '%s\n' "$ranking" | jq -r '.[] | "  kafka-leader-election.sh --bootstrap-server HOST:9092 "

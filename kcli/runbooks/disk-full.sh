@@ -21,8 +21,9 @@ ask() { # $answer and $status of kcli; what it cannot read, and each error findi
   case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
     exit $((status ? status : 2)) ;; esac
   new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
-    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")')
-  case $gaps in *"$new"*) ;; *) gaps="$gaps $new" && printf '%s\n' "$new" >&2 ;; esac
+    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")' |
+    grep -vxF -e "$gaps") || return 0
+  gaps=$(printf '%s\n' "$gaps" "$new") && printf '%s\n' "$new" >&2
 }
 ask ls -o json --by log-dir "$@"
 dirs=$answer

@@ -2,6 +2,7 @@
 # What is damaged on this host, and what was damaged, shortened or lost since the last sweep?
 # 0: nothing; 1: a person must look; 4: the same, some files cannot be read; else: kcli has no answer
 #
+#   sh nightly-sweep.sh RUNS_DIR LOG_DIR...       or: sh nightly-sweep.sh RUNS_DIR --server-config FILE
 # Beside the running broker, at 50 MB/s and idle I/O, as a service of a systemd timer:
 #   [Service]                                                    [Timer]
 #   Type=oneshot                                                 OnCalendar=*-*-* 02:00

@@ -17,11 +17,11 @@ ask() { # $answer and $status of kcli; what it cannot read, and each error findi
   case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
     exit $((status ? status : 2)) ;; esac
   new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
-    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")')
-  case $gaps in *"$new"*) ;; *) gaps="$gaps $new" && printf '%s\n' "$new" >&2 ;; esac
+    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")' |
+    grep -vxF -e "$gaps") || return 0
+  gaps=$(printf '%s\n' "$gaps" "$new") && printf '%s\n' "$new" >&2
 }
-ask ls -o json "$@"
-partitions=$answer
+ask ls -o json "$@" && partitions=$answer
 ask metadata show partitions -o json "$@"
 # Which -stray directories has the current log here, record for record? And what says the metadata of them?
 diffs=$(printf '%s\n' "$partitions" | jq -r '.rows | group_by([.topic, .partition])[]
@@ -29,12 +29,12 @@ diffs=$(printf '%s\n' "$partitions" | jq -r '.rows | group_by([.topic, .partitio
   | .[] | select(.state == "stray") | [$current, .dir] | @tsv' |
   while IFS="$(printf '\t')" read -r current stray; do
     ask replica diff -o json "$current" "$stray"
-    printf '%s\n' "$answer" | jq -c --arg stray "$stray" '{stray: $stray,
-      same: all(.rows[]; .verdict == "equal" or .verdict == "only-here"),
-      damaged: (.errors != [] or any(.findings[]; .severity == "error"))}'
+    printf '%s\n' "$answer" | jq -c --arg dir "$stray" '{stray: $dir, damaged: (.errors != [] or
+      any((.rows, .findings)[]; .reason == "unreadable" or .severity == "error" and .code != "REPL-001")),
+      same: all(.rows[]; .verdict == "equal" or .verdict == "only-here")}'
   done)
-report=$(printf '%s\n' "$partitions" "$answer" "$diffs" | jq -rs '
-  .[0].rows as $dirs | .[1] as $metadata | .[2:] as $diffs | $dirs[] | select(.state == "stray") | . as $stray
+report=$(printf '%s\n' "$partitions" "$answer" "$diffs" | jq -rs '.[0].rows as $dirs
+  | .[1] as $metadata | .[2:] as $diffs | $dirs[] | select(.state == "stray") | . as $stray
   | def here: map(select(.topic == $stray.topic and .partition == $stray.partition)) | first;
     ($dirs | map(select(.state == "normal")) | here) as $current | ($metadata.rows | here) as $assigned
   | ($diffs | map(select(.stray == $stray.dir)) | first) as $diff | ($current.log_end_offset // 0) as $leo

@@ -40,6 +40,9 @@ CALL = re.compile(r"(?:^|\$\(|if )\s*(?:kcli|ask|keep [a-z]+) ((?:[^\\\n|)]|\\\n
 """A command line of kcli in a script without its comments; functions that pass words on begin with "$@"."""
 
 
+SH = shutil.which("sh")
+
+
 @cache
 def commands():
     return {" ".join(words): command for words, command in every_command(get_command(app)).items()}
@@ -54,7 +57,7 @@ def code(text):
 
 def keys(text):
     """Return the keys that the jq programs of a script read, without those that they make themselves."""
-    programs = " ".join(re.findall(r"jq [^']*'([^']*)'", code(text)))
+    programs = " ".join(re.findall(r"jq [^'\n]*'([^']*)'", code(text)))
     read = re.findall(r"(?<![\w/\"-])(?:\$[a-z]+)?((?:\.[a-z][a-z_]*)+)", programs)
     made = re.findall(r"[{,\n] *([a-z_]+)(?=:)", programs) + re.findall(r"\.([a-z_]+) = ", programs)
     return {key for path in read for key in path[1:].split(".")} - set(made)
@@ -220,11 +223,9 @@ def run(tmp_path, folder, monkeypatch):
     def run(name, *words):
         log_dirs = [path.parent for path in tmp_path.rglob("meta.properties")]
         before = [tree(path) for path in log_dirs]
+        (folder / f"{name}.sh").write_text(RUNBOOKS[name])
         done = subprocess.run(
-            ["sh", "-c", RUNBOOKS[name], f"{name}.sh", *map(str, words)],
-            text=True,
-            capture_output=True,
-            check=False,
+            [SH, folder / f"{name}.sh", *map(str, words)], text=True, capture_output=True, check=False
         )
         assert [tree(path) for path in log_dirs] == before
         return done.returncode, done.stdout + done.stderr
@@ -233,6 +234,20 @@ def run(tmp_path, folder, monkeypatch):
 
 
 needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="the scripts need jq")
+
+
+@needs_jq
+@pytest.mark.parametrize("name", RUNBOOKS)
+def test_it_says_how_it_is_used_and_what_is_missing(run, monkeypatch, folder, name):
+    question, answers = RUNBOOKS[name].splitlines()[1:3]
+    usage = f"{question[2:]}\n{answers[2:]}\n"
+    for words, status in ((("-h",), 0), (("--help",), 0), ((), 2)):
+        done = run(name, *words)
+        assert done[0] == status and done[1].startswith(usage) and f"sh {name}.sh " in done[1]
+        assert "set -eu" not in done[1]
+    monkeypatch.setenv("PATH", str(folder))
+    if "jq -" in code(RUNBOOKS[name]):
+        assert run(name, "1", "a", *["b"] * (name != "disk-swap")) == (127, "jq is not here\n")
 
 
 @pytest.mark.slow
@@ -359,7 +374,7 @@ def test_choose_leader(run, tmp_path):
     status, said = run("choose-leader", *copies)
     assert status == 1 and "an unknown number of them committed" in said
     status, said = run("choose-leader", "--topic", "segments", *replicas, "absent")
-    assert status == 4 and "  best: broker 2\n" in said and "NOT READ, so not judged: absent: " in said
+    assert status == 4 and "  best: broker 2\n" in said and "NOT READ: absent: " in said
 
 
 @pytest.mark.slow
@@ -507,6 +522,42 @@ def test_a_stray_directory_that_has_other_records_or_went_elsewhere_is_for_a_per
     (tmp_path / "c" / "d0" / "orders-0").rename(tmp_path / "c" / "d0" / stray.name)
     status, said = run("stray-directory", "c/d0", "c/d1")
     assert status == 1 and "  LOOK if brokers [2] have its records" in said
+
+
+def damage(log):
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+
+
+@pytest.mark.slow
+@needs_jq
+def test_no_script_says_that_all_is_well_of_what_it_did_not_read(run, tmp_path):
+    """Of damage, and of partitions of which nothing is judged."""
+    prepare("4.3.1", "-stray beside its current log", tmp_path / "b")
+    damage(tmp_path / "b" / "d0" / "orders-0" / f"{0:020}.log")
+    status, said = run("stray-directory", "b/d0", "b/d1")
+    assert status == 1 and "  LOOK: not all can be read\n" in said
+    screen_dirs(tmp_path / "groups")
+    damage(next(tmp_path.glob("groups/__consumer_offsets-*/*.log")))
+    status, said = run("group-offsets", "billing", "groups")
+    assert status == 1 and "NOT ALL IS READ" in said
+    root = hanging_log_dir(tmp_path / "open")
+    (root / "recovery-point-offset-checkpoint").write_text("0\n1\npayments 0 100\n")
+    (root / ".kafka_cleanshutdown").touch()
+    status, said = run("hanging-transaction", "open")
+    assert status == 4 and "No transaction is open.\n" not in said
+    recording = pack.unpack("truncation", tmp_path)
+    leader, follower = recording / "before-leader", recording / "before-follower"
+    meta = shutil.copytree(follower, tmp_path / "other") / "meta.properties"
+    meta.write_text(re.sub("cluster.id=.*", "cluster.id=0000000000000000000000", meta.read_text()))
+    status, said = run("choose-leader", "--topic", "segments", leader, "other")
+    assert status == 2 and "replicas of two clusters" in said
+    status, said = run("choose-leader", leader / "segments-0", "absent")
+    assert status == 4 and "No partition is judged." in said
+    damage(follower / "segments-0" / f"{65:020}.log")
+    status, said = run("before-truncation", "saved.ndjson", leader, follower, "--topic", "segments")
+    assert status == 4 and "NOT ALL IS SAVED" in said
 
 
 @pytest.mark.slow
