@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -125,14 +126,12 @@ def test_a_file_that_may_not_grow_ends_with_4_and_a_message(big, tmp_path, jobs,
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_to_the_whole_group_closes_the_document(big, tmp_path, number, status):
-    many = [big] * 60
+    many = log_dir(tmp_path / "data")
+    for partition in range(100):
+        shutil.copytree(big / "orders-0", many / f"orders-{partition}", copy_function=os.link)
     with open(tmp_path / "out", "wb") as file:
         process = subprocess.Popen(
-            [*words(many[0], 2, "text"), *map(str, many)],
-            stdout=file,
-            stderr=subprocess.PIPE,
-            env=ENVIRONMENT,
-            start_new_session=True,
+            words(many, 2), stdout=file, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True
         )
         end = time.monotonic() + WAIT_SECONDS
         while not (tmp_path / "out").stat().st_size and time.monotonic() < end:

@@ -33,7 +33,7 @@ WIDTHS = (400, 1280)
 
 @pytest.fixture(scope="module", autouse=True)
 def clock():
-    """Let the clock stand: two answers of which one tells an age an hour later are the same answer."""
+    """Let the clock stand: an age is no other in an answer that comes an hour later."""
     now = time.time_ns()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "time_ns", lambda: now)
