@@ -23,6 +23,17 @@ STORAGE = option(
 )
 
 
+def _directories(storage: list[str] | None) -> tuple[str, ...]:
+    """Return the directories that --storage names."""
+    from kcli.jobs.rlmm.storage import storage_directories
+    from kcli.logdir.buffers import FileError
+
+    try:
+        return storage_directories(storage or ())
+    except FileError as error:
+        raise UsageError(f"--storage {error}") from error
+
+
 def _command(name: str, given: Given, job: "Map", metadata: list[str] | None) -> Command:
     """Return the command of a job over user partitions, each with the directories of the metadata topic."""
     from kcli.jobs.tiered_leader import topics, with_metadata
@@ -69,7 +80,7 @@ def lookup_offset(
     """
     from kcli.jobs.rlmm import tiers
 
-    job = partial(tiers.lookup_offset, offset=parse_offset(offset), storage=tuple(storage or ()))
+    job = partial(tiers.lookup_offset, offset=parse_offset(offset), storage=_directories(storage))
     return _command("rlmm lookup offset", given, job, remote_metadata)
 
 
@@ -87,7 +98,7 @@ def lookup_timestamp(
     """
     from kcli.jobs.rlmm import tiers
 
-    job = partial(tiers.lookup_timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
+    job = partial(tiers.lookup_timestamp, timestamp=parse_time(timestamp), storage=_directories(storage))
     return _command("rlmm lookup timestamp", given, job, remote_metadata)
 
 
@@ -187,7 +198,7 @@ def follow(
     return Command(
         "rlmm follow",
         given,
-        partial(jobs.predict_follower, leader_path=leader, storage=tuple(storage or ())),
+        partial(jobs.predict_follower, leader_path=leader, storage=_directories(storage)),
         split=lambda units: jobs.with_leader_and_metadata(units, leaders, metadata, selection),
         topics=RowTopics(topics),
     )

@@ -206,3 +206,15 @@ def test_a_topic_that_is_not_here_is_looked_for_among_those_that_are(kcli, log_d
 
     assert done.exit_code == 3
     assert "no partition or file here matches what was asked for; did you mean plain?" in done.stderr
+
+
+@pytest.mark.parametrize("question", ["check", "lookup offset 5", "lookup timestamp 5", "follow --leader"])
+def test_a_directory_of_remote_storage_is_there_and_no_archive(kcli, orders, tmp_path, question):
+    packed = tmp_path / "tier.tar"
+    packed.write_bytes(b"")
+    paths = (orders, orders) if "--leader" in question else (orders,)
+    for path in (packed, packed / "tier", tmp_path / "gone"):
+        done = kcli("rlmm", *question.split(), *paths, "--storage", path)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert f"--storage {path}: " in done.stderr
+        assert ("archive: unpack it" in done.stderr) is (path.name != "gone")

@@ -27,6 +27,7 @@ from kcli.kafka.storage.log_segment import (
     memory_index,
     segment_of_files,
 )
+from kcli.logdir.archives import archive_of
 from kcli.logdir.buffers import CANNOT_READ, FileError, file_error
 from kcli.logdir.find import file_target
 from kcli.logdir.remote_objects import manifest_path, open_log, read_manifest, read_target, stored_objects
@@ -112,6 +113,7 @@ def objects_of(storage: Storage) -> StoredObjects:
     """Return the objects of directories or listings; FileError for one that has none of a segment."""
     objects: list[RemoteObject] = []
     for path in storage.paths:
+        refuse_archive(path)
         before, count = len(objects), 0
         for count, (name, size) in enumerate(stored_objects(path), 1):  # noqa: B007 - counted
             each = remote_object(name, size)
@@ -121,6 +123,25 @@ def objects_of(storage: Storage) -> StoredObjects:
             message = f"none of its {count} objects has the name of a remote segment's"
             raise FileError(path, "nothing-to-read", message)
     return stored(objects)
+
+
+def refuse_archive(path: str) -> None:
+    """Raise FileError for an archive, and for what is in one."""
+    if archive_of(path) is not None:
+        message = "expected a directory, not an archive: unpack it, and name what is in it"
+        raise FileError(path, "wrong-kind", message)
+
+
+def storage_directories(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths of directories of remote storage; FileError for anything else."""
+    directories = tuple(paths)
+    for path in directories:
+        refuse_archive(path)
+        try:
+            os.scandir(path).close()
+        except OSError as error:
+            raise file_error(path, error) from error
+    return directories
 
 
 def absent_segments(cache: RemoteCache, objects: StoredObjects) -> int:
