@@ -40,12 +40,17 @@ def expand(file_set: FileSet) -> FileSet:
 
     Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every
     partition, then _rlmm_committed_offsets. A partition directory that was named itself must hold something
-    of it.
+    of it, and a log that was named in a log dir be one of it.
     """
     result = replace(file_set, targets=[], failures=list(file_set.failures), notes=list(file_set.notes))
     for target in file_set.targets:
         if target.kind != PARTITION:
-            result.targets.append(target)
+            is_of_others = target.name is not None and target.name.topic != REMOTE_LOG_METADATA
+            if target.kind == LOG and target.log_dir is not None and is_of_others:
+                message = f"this is a log of another topic than {REMOTE_LOG_METADATA}"
+                result.failures.append(FileError(target.shown, "wrong-kind", message))
+            else:
+                result.targets.append(target)
             continue
         partition = Partition(target)
         may_hold_events = partition.topic in {REMOTE_LOG_METADATA, None}
@@ -65,7 +70,7 @@ def expand(file_set: FileSet) -> FileSet:
             message = (
                 f"neither segments of {REMOTE_LOG_METADATA} nor a {SNAPSHOT_NAME} in this partition directory"
             )
-            result.failures.append(FileError(target.shown, "nothing-to-read", message))
+            result.failures.append(FileError(target.shown, "wrong-kind", message))
         result.targets.extend(files)
     for log_dir in file_set.named_log_dirs:
         path = os.path.join(log_dir, COMMITTED_OFFSETS_NAME)

@@ -62,7 +62,7 @@ def test_a_directory_without_remote_log_metadata(tmp_path):
         assert done.exit_code == 3
         (line,) = done.stdout.splitlines()
         error = json.loads(line)
-        assert error["error"] in {"nothing-matched", "nothing-to-read"}
+        assert error["error"] in {"nothing-matched", "wrong-kind"}
         assert "__remote_log_metadata" in error["message"]
         assert "inputs gave an error" not in done.stderr
 

@@ -214,3 +214,24 @@ def test_events_are_where_a_broker_looks_for_them(kcli, recorded, tmp_path):
     (own.with_name("__remote_log_metadata-1")).mkdir()
     (own.with_name("__remote_log_metadata-1") / LOG).write_bytes(b"")
     assert check(kcli, tmp_path)[1] == []
+
+
+def test_an_input_that_holds_no_events_is_an_error_alone_and_beside_others(kcli, demo, tmp_path):
+    log = next((demo / "orders-0").glob("*.log"))
+    notes, tier = tmp_path / "notes.txt", tmp_path / f"t-0-{OTHER}"
+    notes.write_text("events\n")
+    tier.mkdir()
+    (tier / f"{0:020}-{OTHER}.log").write_bytes(b"")
+    words = {
+        notes: "this is a file of kind unknown; name one of log, remote-log-snapshot",
+        tier: "this is a directory of remote segments; name one of log, remote-log-snapshot",
+        log: "this is a log of another topic than __remote_log_metadata",
+    }
+    for command in ("check", "state"):
+        for path, message in words.items():
+            for others, status in ((), 3), ((demo,), 4):
+                done = kcli("rlmm", command, *others, path, "-o", "json")
+                (error,) = json.loads(done.stdout)["errors"]
+                assert (error["path"], error["message"]) == (str(path), message)
+                assert (done.exit_code, bool(json.loads(done.stdout)["rows"])) == (status, bool(others))
+    assert "\nkcli_rlmm_check_errors 3\n" in kcli("rlmm", "check", demo, *words, "-o", "prometheus").stdout

@@ -239,15 +239,19 @@ def expand_source(source: str | None, file_set: FileSet, *, selection: Selection
     partition without its events among them is a failure.
     """
     expanded = metadata_partitions.expand(file_set)
-    targets = [target for target in expanded.targets if target.kind in EVENT_SOURCE_KINDS]
+    targets = [
+        target
+        for target in expanded.targets
+        if target.kind in EVENT_SOURCE_KINDS or target in file_set.targets  # a file of no use that was named
+    ]
     has_events = any(target.kind == LOG for target in targets)
     if source is None:
         source = FROM_EVENTS if has_events else FROM_SNAPSHOTS
     if source == FROM_EVENTS:
-        targets = [target for target in targets if target.kind == LOG]
+        targets = [target for target in targets if target.kind != REMOTE_LOG_SNAPSHOT]
         expanded.failures.extend(without_events(file_set.targets, selection))
     elif not any(target.kind == REMOTE_LOG_SNAPSHOT for target in targets):
-        targets = []
+        targets = [target for target in targets if target.kind != LOG]
     return replace(expanded, targets=targets)
 
 
