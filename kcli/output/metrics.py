@@ -14,13 +14,12 @@ from typing import Any, BinaryIO
 from kcli.kafka.findings.findings import Finding
 from kcli.output.metric_families import METRICS, Labels, Metric, Number
 from kcli.output.structured import Tail, TextOut
+from kcli.output.text import unread
 from kcli.output.view import View
 from kcli.rows import Failure, Item
 from kcli.rows.bad_news import FORETELL_A_START, is_bad_finding, is_bad_news
 from kcli.rows.declare import type_of, values_of
 
-NO_UNREAD_INPUT = frozenset({"nothing-matched", "nothing-to-read"})
-"""Errors of what is not here, such as a topic that no host needs to have; what cannot be read has others."""
 _LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
@@ -61,10 +60,8 @@ class Gauges:
         yield from self._family(
             "findings", "Findings by code.", ("code", "severity"), dict(sorted(codes.items()))
         )
-        unread = sum(
-            one.error not in NO_UNREAD_INPUT or self._command in FORETELL_A_START for one in failures
-        )
-        yield from self._family("errors", "Inputs that could not be read.", (), {(): unread})
+        count = len(failures if self._command in FORETELL_A_START else unread(failures))
+        yield from self._family("errors", "Inputs that could not be read.", (), {(): count})
         has_bad_news = self._has_bad_news or any(
             one.severity == "error" or is_bad_finding(self._command, one) for one in findings
         )

@@ -132,8 +132,8 @@ def _parts(
         yield from cut_table(table_block(columns, rows).columns)
     elif kept:
         yield from draw_rows(kept, view, findings, failures)
-    elif not failures:
-        yield from map(text_block, without_rows(view.types[0].name, findings))
+    else:
+        yield from map(text_block, without_rows(view.types[0].name, findings, failures))
 
 
 def _blocks(parts: "Iterable[RenderableType | PageBlock]") -> Iterator[PageBlock]:

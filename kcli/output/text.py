@@ -7,6 +7,8 @@ from kcli.output.values import one_line
 from kcli.rows import Failure
 
 LINES_A_CODE = 10
+NO_UNREAD_INPUT = frozenset({"nothing-matched", "nothing-to-read"})
+"""Errors of what is not here, such as a topic that no host needs to have; what cannot be read has others."""
 
 
 def finding_line(finding: Finding) -> str:
@@ -19,6 +21,11 @@ def failure_line(failure: Failure) -> str:
     return one_line(
         f"error {failure.path}: {failure.message}" if failure.path else f"error {failure.message}"
     )
+
+
+def unread(failures: Iterable[Failure]) -> list[Failure]:
+    """Return the errors of what could not be read; none of what is not here."""
+    return [failure for failure in failures if failure.error not in NO_UNREAD_INPUT]
 
 
 def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[str]:

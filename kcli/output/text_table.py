@@ -8,7 +8,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
-from kcli.output.table import draw, without_rows
+from kcli.output.table import draw, lacking, without_rows
 from kcli.output.table.columns import findings_line
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
@@ -31,8 +31,8 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     chosen = list(view.chosen(rows))
     findings, failures = tail()
     if not chosen:
-        nothing = "\n".join(without_rows(view.types[0].name, findings))
-        out.write("" if failures else f"{nothing} {findings_line(findings)}".rstrip() + "\n")
+        nothing = "\n".join(without_rows(view.types[0].name, findings, failures))
+        out.write(f"{nothing} {findings_line(findings)}".rstrip() + "\n" if nothing else "")
         return
     from kcli.output.console import Console
 
@@ -64,8 +64,8 @@ def draw_rows(
     is_limited = len(chosen) == view.limit
     is_part = view.screen.is_part or is_limited or view.where is not None
     screen = view.screen._replace(is_part=is_part)
-    unread_inputs = len({failure.path for failure in failures if failure.path})
-    yield from _drawn(chosen, view, screen, [*findings, *_unreadable(failures)], unread_inputs)
+    lacks = lacking(view.types[0].name, findings, failures)
+    yield from _drawn(chosen, view, screen, [*findings, *_unreadable(failures)], lacks)
     unread = [failure for failure in failures if failure.error != "load-failed"]
     if len(unread) < len(failures):
         logs = counted(len(failures) - len(unread), "log")
@@ -81,7 +81,7 @@ def draw_rows(
 
 
 def _drawn(
-    chosen: Iterable[Item], view: View, screen: Screen, findings: Sequence[Finding], unread: int
+    chosen: Iterable[Item], view: View, screen: Screen, findings: Sequence[Finding], lacks: str
 ) -> Iterator["RenderableType"]:
     """Yield what is printed: a view of each type of row, or of all; the last concludes from findings."""
     from kcli.output.table.table_view import TableInput
@@ -92,9 +92,10 @@ def _drawn(
     drawn = [row_type for row_type in view.types if of_type[row_type.name]]
     for row_type in drawn:
         yield from [] if row_type is drawn[0] else [""]
-        said, lacks = (findings, unread) if row_type is drawn[-1] else ((), 0)
+        said = findings if row_type is drawn[-1] else ()
         given = TableInput(of_type[row_type.name], screen, said, bool(view.sort), findings, lacks)
         yield from draw(row_type, given)
+        lacks = ""
 
 
 def _remote_partition(row: Item) -> tuple[str, int]:

@@ -292,11 +292,25 @@ def test_what_a_start_cuts_of_a_coordinators_log_is_read_and_said(tmp_path, kcli
 
 
 def test_coordinators_that_were_not_read_are_said_first(tmp_path, kcli):
+    for name in ("members", "none"):
+        coordinator(tmp_path / name, commit(0))
+    coordinator(tmp_path / "members", batch(0, (group_key("g"), group_value(("m", "orders")))), number=2)
+    refused = coordinator(tmp_path / "refused", bytes(100), number=1)
+    said = f"Incomplete: 1 input was not read ({refused}/{0:020d}.log)"
+    for root in (tmp_path / "members", tmp_path / "none"):
+        for command in ("offsets", "list", "members", "history --group g"):
+            done = kcli("group", *command.split(), root, refused, "-o", "table")
+            assert done.exit_code == 4
+            assert "".join(done.stdout.split()).startswith(said.replace(" ", "")), command
+
+
+def test_an_entry_that_is_no_log_is_said_first(tmp_path, kcli):
     coordinator(tmp_path / "d", commit(0))
-    coordinator(tmp_path / "e", bytes(100), number=1)
-    for command in ("offsets", "list"):
-        done = kcli("group", command, tmp_path / "d", tmp_path / "e", "-o", "table")
-        assert (done.exit_code, done.stdout.startswith("Incomplete: 1 input was not read")) == (4, True)
+    (tmp_path / "d" / "__consumer_offsets-1" / f"{0:020d}.log").mkdir(parents=True)
+    said = f"Incomplete: __consumer_offsets-1/{0:020d}.log: a directory, not a regular file; "
+    for command in ("group offsets", "group list", "group members", "txn open"):
+        done = kcli(*command.split(), tmp_path / "d", "-o", "table")
+        assert (done.exit_code, " ".join(done.stdout.split()).startswith(said)) == (1, True), command
 
 
 def test_a_log_dir_without_coordinators_is_refused(tmp_path):

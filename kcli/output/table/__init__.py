@@ -8,6 +8,7 @@ from importlib import import_module
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
+from kcli.output.text import unread
 from kcli.output.units import counted
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from kcli.kafka.findings.findings import Finding
     from kcli.output.table.table_view import Drawn, TableInput
+    from kcli.rows import Failure
     from kcli.rows.declare import RowType
 
 DRAWINGS = {
@@ -95,10 +97,11 @@ DRAWINGS = {
 }
 """The view of a row type: a TableView or a function of a module here. Others have a column for each value."""
 
+LOST_FILES = ("LOG-012", "LOG-008", "LOG-007", "LOG-002")
 LACKING_AFTER = {
     "metadata": ("META-001", "META-003", "LOG-001"),
-    "group": ("COORD-001", "COORD-004", "COORD-002", "LOG-003", "LOG-001", "COORD-005"),
-    "transactions": ("COORD-001", "COORD-004", "TXN-001", "LOG-003", "LOG-025", "COORD-005"),
+    "group": ("COORD-001", "COORD-004", "COORD-002", *LOST_FILES, "LOG-003", "LOG-001", "COORD-005"),
+    "transactions": ("COORD-001", "COORD-004", "TXN-001", *LOST_FILES, "LOG-003", "LOG-025", "COORD-005"),
 }
 """By module of views of what a log comes to: the findings after which the first line says it is not whole."""
 
@@ -114,31 +117,42 @@ WITHOUT_ROWS = {
 """The first line where there is no row of a type."""
 
 
-def without_rows(row_type: str, findings: "Sequence[Finding]") -> list[str]:
-    """Return what the first lines say where there is no row of a type."""
+def without_rows(row_type: str, findings: "Sequence[Finding]", failures: "Sequence[Failure]") -> list[str]:
+    """Return what the first lines say where there is no row of a type; of errors what they hide."""
+    lacks = [*filter(None, [lacking(row_type, findings, failures)])]
+    if failures:
+        return lacks if row_type in WITHOUT_ROWS and unread(failures) else []
     expired = sum(int(one.found or 0) for one in findings if one.code == "PROD-010")
     nothing = WITHOUT_ROWS.get(row_type, "No rows.")
     if row_type == "producer" and expired:
         nothing = f"{counted(expired, 'producer')} known, all expired by now: --at TIME shows them."
-    return [*filter(None, [lacking(row_type, findings)]), nothing]
+    return [*lacks, nothing]
 
 
-def lacking(row_type: str, findings: "Sequence[Finding]", unread: int = 0) -> str:
+def lacking(row_type: str, findings: "Sequence[Finding]", failures: "Sequence[Failure]") -> str:
     """Return a sentence about what is not whole of the answer that rows of a type are, "" of a whole one."""
-    module, _, _ = DRAWINGS.get(row_type, "").partition(".")
-    codes = LACKING_AFTER.get(module, ())
-    missing = [finding for code in codes for finding in findings if finding.code == code]
-    if not codes or not (missing or unread):
+    missing = not_whole(row_type, findings)
+    paths = [*dict.fromkeys(failure.path for failure in unread(failures) if failure.path)]
+    if not (missing or paths):
         return ""
-    were = "was" if unread == 1 else "were"
-    parts = [f"{counted(unread, 'input')} {were} not read"] if unread else []
+    parts = []
+    if paths:
+        were, more = ("was", "") if len(paths) == 1 else ("were", f" and {len(paths) - 1} more")
+        parts.append(f"{counted(len(paths), 'input')} {were} not read ({paths[0]}{more})")
     if missing:
         first, others = missing[0], len(missing) - 1
         file = first.file if first.path != first.dir else None
         parts.append(f"{'/'.join(filter(None, (basename(first.dir or ''), file)))}: {first.message}")
         parts += [counted(others, "more finding")] if others else []
-    is_sure = unread or missing[0].severity != "info"
+    is_sure = paths or missing[0].severity != "info"
     return f"{'Incomplete' if is_sure else 'May be incomplete'}: {'; '.join(parts)}."
+
+
+def not_whole(row_type: str, findings: "Sequence[Finding]") -> "list[Finding]":
+    """Return the findings after which the answer that rows of a type are is not whole, the worst first."""
+    module, _, _ = DRAWINGS.get(row_type, "").partition(".")
+    codes = LACKING_AFTER.get(module, ())
+    return [finding for code in codes for finding in findings if finding.code == code]
 
 
 def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
@@ -150,6 +164,4 @@ def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
     if name:
         view = getattr(import_module(f"kcli.output.table.{module}"), name)
     view = view if isinstance(view, TableView) else view(drawn)
-    if isinstance(view, TableView):
-        view = view._replace(incomplete=lacking(row_type.name, drawn.findings, drawn.unread))
     return draw_table(view, drawn) if isinstance(view, TableView) else view

@@ -209,7 +209,8 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
         yield from draw_table(view, answer._replace(rows=rows, findings=findings))
     if compacted:
         yield from [""] if rows else []
-        yield from draw_table(COMPACTED_LOGS, answer._replace(rows=compacted))
+        lacks = "" if rows else answer.lacks
+        yield from draw_table(COMPACTED_LOGS, answer._replace(rows=compacted, lacks=lacks))
 
 
 def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:

@@ -146,7 +146,8 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
         yield from draw_table(view, answer._replace(rows=rows, findings=findings))
     if offsets:
         yield from [""] if segments else []
-        yield from draw_table(CLUSTER_OFFSETS, answer._replace(rows=offsets))
+        lacks = "" if segments else answer.lacks
+        yield from draw_table(CLUSTER_OFFSETS, answer._replace(rows=offsets, lacks=lacks))
 
 
 def draw_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[RenderableType]:

@@ -31,7 +31,7 @@ FEW = 4
 class TableInput(NamedTuple):
     """What a view draws: rows, the screen, findings to sum up, whether the user sorts, and every finding.
 
-    `unread`: how many inputs have an error.
+    `lacks`: a sentence before the verdict, about what the answer lacks.
     """
 
     rows: Sequence[Any]
@@ -39,7 +39,7 @@ class TableInput(NamedTuple):
     findings: Sequence[Finding] = ()
     is_sorted: bool = False
     all_findings: Sequence[Finding] = ()
-    unread: int = 0
+    lacks: str = ""
 
 
 Drawn: TypeAlias = "Iterable[RenderableType]"
@@ -55,7 +55,6 @@ class TableView(NamedTuple):
     the lowest first, unless the user sorts them. `merged`: the value by which rows of replicas of a
     partition are the same line. `names_replicas`: whether the columns name brokers and log dirs already.
     `above` and `below` the table: what else is drawn. `ranks` of columns of `Where`, by header.
-    `incomplete`: a sentence before the verdict, about what the answer lacks.
     """
 
     columns: Sequence[ShownColumn]
@@ -71,7 +70,6 @@ class TableView(NamedTuple):
     names_replicas: bool = False
     above: Callable[[Sequence[Any], Screen], Drawn] | None = None
     below: Callable[[Sequence[Any], Screen], Drawn] | None = None
-    incomplete: str = ""
     ranks: Mapping[str, int] = MappingProxyType({})
 
 
@@ -82,14 +80,14 @@ def table_view(*columns: ShownColumn, **more: Any) -> TableView:
 
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
-    rows, screen, findings, is_sorted, _, _ = answer
+    rows, screen, findings, is_sorted, _, lacks = answer
     columns, days = _without_day(view.columns, rows)
     places = (one._replace(rank=view.ranks.get(one.header, one.rank)) for one in where_columns(rows))
     shared = sorted([*places, *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
     verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
-    verdict = "\n".join(filter(None, (view.incomplete, verdict)))
+    verdict = "\n".join(filter(None, (lacks, verdict)))
     listed = rows
     if view.is_listed is not None and not screen.is_part:
         listed = list(filter(view.is_listed, rows))

@@ -89,3 +89,20 @@ REFUSED = FAILURE._replace(error="load-failed")
 def test_what_a_table_says_below(rows, failures, more, end):
     shown = write(write_table, rows, "ls", found=((), failures), **more)
     assert shown.endswith(end) and (rows or shown == end)
+
+
+@pytest.mark.parametrize(
+    ("failures", "said"),
+    [
+        ([], ""),
+        ([FAILURE._replace(error="nothing-to-read")], ""),
+        ([FAILURE] * 2, f"Incomplete: 1 input was not read ({FAILURE.path}).\n\n"),
+        (
+            [FAILURE, REFUSED._replace(path="y")],
+            f"Incomplete: 2 inputs were not read ({FAILURE.path} and 1 more).\n\n",
+        ),
+    ],
+)
+def test_a_table_says_first_which_inputs_were_not_read(failures, said):
+    whole, shown = (write(write_table, [ROW], "ls", found=((), found)) for found in ((), failures))
+    assert shown.startswith(said + whole.partition("\n")[0])
