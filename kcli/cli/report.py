@@ -20,11 +20,13 @@ from kcli.logdir.buffers import UNPACKED
 from kcli.output.formats import HTML
 from kcli.output.page import PageBlock, finding_blocks, heading, page_of, table_block, text_block
 from kcli.output.screen import UTF8
+from kcli.output.table import LACKING_WORDS
 from kcli.output.table.columns import ShownColumn
-from kcli.output.text import distinct, failure_line
+from kcli.output.text import distinct, failure_line, unread
 from kcli.output.units import moment
 from kcli.output.view import View
 from kcli.rows import Failure, Item, described
+from kcli.rows.bad_news import is_bad_finding
 from kcli.words import WordError
 
 SECTIONS = {
@@ -63,11 +65,19 @@ class Section(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The sentences that it begins with, those in bold or else one; of causes the first."""
+        """The sentences that it begins with, those in bold or else one, and a cause, with its path."""
         lines = [block.lines[0] for block in takewhile(lambda block: block.kind == "text", self.blocks)]
         bold = [*takewhile(lambda line: all(style == "bold" for _, style in line), lines)]
         texts = dict.fromkeys("".join(text for text, _ in line) for line in bold or lines[:1])
-        return " ".join(text for place, text in enumerate(texts) if place < 2 or not CAUSE.match(text))
+        said = " ".join(text for place, text in enumerate(texts) if place < 2 or not CAUSE.match(text))
+        causes = [
+            one
+            for one in self.findings
+            if one.place and (one.severity == SEVERITIES[-1] or is_bad_finding(self.name, one))
+        ]
+        if causes and not any(_name(one) in said for one in causes):
+            said = f"{said.removesuffix('.')}. {causes[0].place}: {causes[0].message}."
+        return said
 
     @property
     def rank(self) -> int:
@@ -81,8 +91,9 @@ class Section(NamedTuple):
             return 3
         tables = (block.columns[0] for block in self.blocks if block.kind == "table")
         marks = {mark for column in tables if not column.declared.header for mark in column.cells}
+        is_whole = self.status is ExitStatus.CLEAN and not self.verdict.startswith(LACKING_WORDS)
         has_warnings = SEVERITIES[1] in severities or marks & {UTF8.bad, UTF8.warning}
-        return 1 if has_warnings or self.status is not ExitStatus.CLEAN else 2
+        return 1 if has_warnings or not is_whole else 2
 
 
 def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[str]) -> Section:
@@ -94,8 +105,12 @@ def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[
     def take(view: View, rows: Iterator[Item], summary: RunSummary) -> None:
         page = page_of(rows, view, summary.messages)
         status = ExitStatus(summary.status())
-        blocks = page.blocks or [text_block(failure.message) for failure in page.failures]
-        if status is ExitStatus.NOTHING_ANSWERED and name not in STATUS_FROM:
+        lost = unread(page.failures)
+        said = [
+            f"{one.path}: {one.message}" if one in lost and one.path else one.message for one in page.failures
+        ]
+        blocks = page.blocks or [*map(text_block, said)]
+        if status is ExitStatus.NOTHING_ANSWERED and not lost and name not in STATUS_FROM:
             answers.append(Section(name, line, blocks, None))
         else:
             answers.append(Section(name, line, blocks, status, page.findings, page.failures))
@@ -160,6 +175,12 @@ def report_blocks(
     findings = distinct(one for section in sections for one in section.findings)
     yield heading("Findings and errors of all sections", "findings")
     yield from [*finding_blocks(findings, errors_of(sections))] or [text_block("None.")]
+
+
+def _name(finding: Finding) -> str:
+    """Return the name of what a finding is about, in its directory."""
+    place = finding.place or ""
+    return os.path.relpath(place, os.path.dirname(finding.dir or place))
 
 
 def _anchor(section: Section) -> str:

@@ -4,6 +4,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import struct
 import subprocess
 import sys
@@ -126,6 +127,42 @@ def test_verdicts_come_first_the_worst_above(replicas, page):
     facts = dict(shown.tables[1][1])
     assert facts["directory"] == os.getcwd() and re.match(r"\d+\.\d+\.\d+, commit ", facts["kcli"])
     assert "judged as 4.4" in facts["Kafka"]
+
+
+READERS = {
+    "__consumer_offsets": ("group offsets",),
+    "__transaction_state": ("txn list", "txn open"),
+    "__remote_log_metadata": ("rlmm check", "rlmm state"),
+}
+
+
+@pytest.mark.parametrize("topic", READERS)
+@pytest.mark.parametrize(("damage", "status"), [("loop", 4), ("directory", 1), ("checksum", 1)])
+def test_what_was_not_read_is_no_good_verdict_and_has_its_path(tmp_path, topic, damage, status):
+    root = log_dir(tmp_path / "d")
+    log = root / f"{topic}-0" / f"{0:020}.log"
+    data = put_range(0, 2)
+    segment(root / "orders-0", 0, data)
+    segment(log.parent, 0, data[:17] + b"\xff" + data[18:])
+    if damage == "directory":
+        log.unlink()
+        log.mkdir()
+    elif damage == "loop":
+        shutil.rmtree(log.parent)
+        log.parent.symlink_to(log.parent.name)
+    _, *lines = Page(write(tmp_path / "p.html", root, status=status).read_text()).tables[0][1]
+    shown = {name: (mark, words) for mark, name, words in lines}
+    for name in ("check", *READERS[topic]):
+        mark, words = shown[name]
+        assert (mark in "✗!", f"{topic}-0" in words) == (True, True), (name, mark, words)
+
+
+def test_an_input_that_was_not_read_is_in_each_verdict(tmp_path):
+    orders(tmp_path / "d", put_range(0, 3))
+    gone = tmp_path / "gone"
+    _, *lines = Page(write(tmp_path / "p.html", tmp_path / "d", gone, status=4).read_text()).tables[0][1]
+    assert len(lines) == len(SECTIONS)
+    assert [(mark in "✗!", str(gone) in words) for mark, _, words in lines] == [(True, True)] * len(lines)
 
 
 def test_a_warning_is_not_marked_as_clean(tmp_path):

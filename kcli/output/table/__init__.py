@@ -117,6 +117,10 @@ WITHOUT_ROWS = {
 """The first line where there is no row of a type."""
 
 
+LACKING_WORDS = ("Incomplete", "May be incomplete")
+"""What the first line of an answer begins with that is not whole, surely or maybe."""
+
+
 def without_rows(row_type: str, findings: "Sequence[Finding]", failures: "Sequence[Failure]") -> list[str]:
     """Return what the first lines say where there is no row of a type; of errors what they hide."""
     lacks = [*filter(None, [lacking(row_type, findings, failures)])]
@@ -145,7 +149,7 @@ def lacking(row_type: str, findings: "Sequence[Finding]", failures: "Sequence[Fa
         parts.append(f"{'/'.join(filter(None, (basename(first.dir or ''), file)))}: {first.message}")
         parts += [counted(others, "more finding")] if others else []
     is_sure = paths or missing[0].severity != "info"
-    return f"{'Incomplete' if is_sure else 'May be incomplete'}: {'; '.join(parts)}."
+    return f"{LACKING_WORDS[not is_sure]}: {'; '.join(parts)}."
 
 
 def not_whole(row_type: str, findings: "Sequence[Finding]") -> "list[Finding]":
