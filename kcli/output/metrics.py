@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from kcli.kafka.findings.findings import Finding
 from kcli.output.metric_families import METRICS, Labels, Metric, Number
 from kcli.output.structured import Tail, TextOut
+from kcli.output.table import not_whole
 from kcli.output.text import unread
 from kcli.output.view import View
 from kcli.rows import Failure, Item
@@ -28,7 +29,7 @@ class Gauges:
 
     def __init__(self, view: View) -> None:
         self._prefix = f"kcli_{view.command.replace(' ', '_')}_"
-        self._command = view.command
+        self._command, self._row_type = view.command, view.types[0].name
         self._has_bad_news = False
         self._series: list[tuple[Metric, dict[Labels, Number]]] = [
             (metric, {}) for metric in METRICS[view.command] if metric.rows in view.types
@@ -60,7 +61,8 @@ class Gauges:
         yield from self._family(
             "findings", "Findings by code.", ("code", "severity"), dict(sorted(codes.items()))
         )
-        count = len(failures if self._command in FORETELL_A_START else unread(failures))
+        lost = (one for one in not_whole(self._row_type, findings) if one.severity == "error")
+        count = len([*lost, *(failures if self._command in FORETELL_A_START else unread(failures))])
         yield from self._family("errors", "Inputs that could not be read.", (), {(): count})
         has_bad_news = self._has_bad_news or any(
             one.severity == "error" or is_bad_finding(self._command, one) for one in findings

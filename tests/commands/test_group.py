@@ -311,6 +311,8 @@ def test_an_entry_that_is_no_log_is_said_first(tmp_path, kcli):
     for command in ("group offsets", "group list", "group members", "txn open"):
         done = kcli(*command.split(), tmp_path / "d", "-o", "table")
         assert (done.exit_code, " ".join(done.stdout.split()).startswith(said)) == (1, True), command
+    metrics = kcli("group", "offsets", tmp_path / "d", "-o", "prometheus").stdout
+    assert "\nkcli_group_offsets_errors 1\n" in metrics
 
 
 def test_a_log_dir_without_coordinators_is_refused(tmp_path):

@@ -191,7 +191,9 @@ def test_the_verdict_says_what_was_not_read_and_not_compared(kcli, recorded, tmp
 
     path = written(tmp_path, [*recorded, None])
     assert "remote storage (--storage), the leader's log of 1 partition (--leader)" in verdict()
-    assert "Brokers do not read all events of the remote segments (RLMM-002)." in verdict()
+    assert verdict().startswith("Incomplete: __remote_log_metadata-1/")
+    metrics = kcli("rlmm", "check", path, "-o", "prometheus").stdout
+    assert "\nkcli_rlmm_check_errors 1\n" in metrics
     listing = tmp_path / "objects"
     listing.write_text("".join(f"9 {offset:020}-{one}.log\n" for offset, one in enumerate(ids(recorded))))
     assert "Not read: the contents of 8 objects" in verdict("--storage", listing)

@@ -82,7 +82,7 @@ DRAWINGS = {
     "remote_highest": "rlmm.HIGHEST",
     "remote_history": "rlmm.HISTORY",
     "remote_replay": "rlmm.REPLAYS",
-    "remote_check": "rlmm.view_checks",
+    "remote_check": "rlmm.CHECKS",
     "rlmm_offsets": "rlmm.TIER_OFFSETS",
     "rlmm_lookup_offset": "rlmm.LOOKUPS",
     "rlmm_lookup_timestamp": "rlmm.LOOKUPS",
@@ -102,6 +102,7 @@ LACKING_AFTER = {
     "metadata": ("META-001", "META-003", "LOG-001"),
     "group": ("COORD-001", "COORD-004", "COORD-002", *LOST_FILES, "LOG-003", "LOG-001", "COORD-005"),
     "transactions": ("COORD-001", "COORD-004", "TXN-001", *LOST_FILES, "LOG-003", "LOG-025", "COORD-005"),
+    "rlmm": ("RLMM-032", "RLMM-037", "RLMM-036", "RLMM-035", "RLMM-001", "RLMM-002", *LOST_FILES, "LOG-003"),
 }
 """By module of views of what a log comes to: the findings after which the first line says it is not whole."""
 

@@ -299,19 +299,6 @@ def _unfinished(row: RemoteCheckRow) -> int:
     return row.unfinished_copies + row.unfinished_deletions
 
 
-def _unread(answer: TableInput) -> str:
-    """Return that brokers do not read all events, by the codes of what was found; nothing if they do."""
-    unread = joined(sorted({finding.code for finding in answer.findings} & NOT_ALL_READ))
-    return f"brokers do not read all events of the remote segments ({unread})" if unread else ""
-
-
-def view_checks(answer: TableInput) -> TableView:
-    """Return the view of checked partitions, its verdict with what was not read or compared."""
-    unread = _unread(answer)
-    more = f" {unread[0].upper()}{unread[1:]}." if unread else ""
-    return CHECKS._replace(verdict=lambda rows: _check_verdict(rows) + more)
-
-
 def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
     results = Counter(row.result for row in rows)
     unfinished = sum(map(_unfinished, rows))
@@ -341,6 +328,7 @@ CHECKS = table_view(
     ShownColumn("FINDINGS", "findings", "count"),
     shared=PARTITION_COLUMNS,
     severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
+    verdict=_check_verdict,
 )
 
 
@@ -462,10 +450,9 @@ def _covered(partitions: Sequence[Coverage], answer: TableInput) -> str:
     safe = size(sum(coverage.bytes("safe_to_lose_bytes") for coverage in partitions))
     legend = joined(f"{cell} {tier}" for tier, cell in _tier_cells(answer.screen.symbols).items())
     codes = Counter(finding.code for finding in answer.findings)
-    unread = _unread(answer)
     troubles = [f"{counted(lost, 'range')} in no tier"] if lost else []
-    if unread:
-        troubles.append(unread)
+    if unread := joined(sorted({*codes} & NOT_ALL_READ)):
+        troubles.append(f"brokers do not read all events of the remote segments ({unread})")
     elif codes["EPOCH-001"]:
         without_epochs = counted(codes["EPOCH-001"], "partition")
         troubles.append(f"the remote segments of {without_epochs} are not reached (EPOCH-001)")
