@@ -34,7 +34,15 @@ from tests.metadata_records import OTHER_ID, TOPIC_ID, config, put_fields, put_t
 from tests.metadata_records import batch as metadata_batch
 from tests.mutated.fleets import make, sources
 from tests.mutated.mutations import mutate
-from tests.partitions import epoch_lines, log_dir, offset_entries, put_topic_id, segment, time_entries
+from tests.partitions import (
+    epoch_lines,
+    log_dir,
+    offset_entries,
+    put_range,
+    put_topic_id,
+    segment,
+    time_entries,
+)
 
 SECRET = re.compile(rb"s3cr3t-[0-9]{3}")
 COMMANDS = (
@@ -269,6 +277,35 @@ def test_no_secret_is_left_of_what_is_damaged(seed, data, tmp_path):
     shutil.rmtree(data / "lost+found")
     _, _, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
     assert not secrets_in(Path(unpacked_to))
+
+
+def test_numbers_of_an_index_become_others_in_the_same_order(tmp_path):
+    root, late = log_dir(tmp_path / "data"), 1_700_000_000_000_000_000
+    log = put_range(0, 1, timestamp=late)
+    places = ((0, 0), (1 << 28, 9), (1 << 30, 300), (-(1 << 31), 900), (2, 500))
+    times = ((late, 0), (late + 1, 1), (late + 2, 2), (5, 3))
+    segment(root / "orders-0", 0, log, offset_entries(*places), time_entries(*times))
+    _, _, unpacked_to = bundle([root], tmp_path / "b.tar.gz")
+    index, timeindex = (
+        Path(unpacked_to, "data", "orders-0", f"{0:020}.{ending}").read_bytes()
+        for ending in ("index", "timeindex")
+    )
+    found = [struct.unpack(">ii", index[at : at + 8]) for at in range(0, len(index), 8)]
+    assert found[:2] == [*places[:2]] and {*found[2:]}.isdisjoint(places)
+    for number in (0, 1):
+        assert [*map(found.index, sorted(found, key=lambda each: each[number]))] == [
+            *map(places.index, sorted(places, key=lambda each: each[number]))
+        ]
+    stamps = [struct.unpack(">qi", timeindex[at : at + 12])[0] for at in range(0, len(timeindex), 12)]
+    assert (stamps[0], stamps[3]) == (late, 5) and late < stamps[1] < stamps[2]
+
+
+def test_a_topic_of_a_checkpoint_stays_where_it_has_a_directory(data, tmp_path):
+    lines = "0\n2\norders 0 5\ngone.1 0 7\n"
+    (data / "replication-offset-checkpoint").write_text(lines)
+    _, _, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
+    there = Path(unpacked_to, "data", "replication-offset-checkpoint").read_text()
+    assert there == "0\n2\norders 0 5\nxxxx?9 0 7\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

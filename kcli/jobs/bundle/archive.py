@@ -227,8 +227,10 @@ def _without_payload(file: DataFile, facts: BundledFile) -> Iterator[bytes] | No
     if file.size > WHOLE_FILE:
         return (file.read(at, WINDOW).translate(FILLED) for at in range(0, file.size, WINDOW))
     data = file.read(0, file.size)
-    is_text = name.kind in TEXTS
-    return iter([text_without_payload(data, name.kind) if is_text else producers_without_payload(data)])
+    if name.kind == PRODUCER_SNAPSHOT:
+        return iter([producers_without_payload(data)])
+    beside = (parse_partition_dir(entry.name) for entry in list_entries(os.path.dirname(file.path)))
+    return iter([text_without_payload(data, name.kind, {each.topic for each in beside if each})])
 
 
 def _place(target: Target) -> str:

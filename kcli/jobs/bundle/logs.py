@@ -67,6 +67,10 @@ ABOVE_LATEST, NEGATIVE = LATEST + 1, 0xFF
 """Magics that no batch has."""
 SMALLEST_TEXT = 1 << 29
 """Four bytes of text are no less."""
+LATEST_TIME = (1 << 42) - 1
+"""In ms: of the year 2109."""
+NEAR = 1 << 40
+"""Offsets and ids are so near to zero or to a base offset: of payload five bytes in a row may be, too."""
 VERIFIED_TOPICS = frozenset({CLUSTER_METADATA, REMOTE_LOG_METADATA})
 """Topics whose batches are read only where the checksum is right."""
 SHORT_INDEX = 1 << 16

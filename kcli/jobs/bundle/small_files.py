@@ -1,9 +1,12 @@
 """The small files of log dirs in a bundle: numbers and names where they lie, everything else filled."""
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
@@ -21,10 +24,12 @@ from formats.names import (
 )
 from formats.producer_snapshot import read_snapshot
 from formats.properties import LOG_DIR_PROPERTY, LOG_DIRS_PROPERTY, METADATA_LOG_DIR
-from kcli.jobs.bundle.logs import FILL, FILLED, SMALLEST_TEXT, BundledFile
+from kcli.jobs.bundle.logs import FILL, FILLED, LATEST_TIME, NEAR, SMALLEST_TEXT, BundledFile
+from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.kraft.metadata_image import BROKER
 from kcli.kafka.kraft.secret_settings import HIDDEN, may_hold_secret
-from kcli.logdir.buffers import DataFile
+from kcli.logdir.buffers import DataFile, FileError, Reading
+from kcli.logdir.bulk import Window
 
 INDEX_FIELDS = {
     OFFSET_INDEX: (OFFSET_INDEX_ENTRY.size, (("relative_offset", ">i4"), ("position", ">i4"))),
@@ -35,9 +40,8 @@ INDEX_FIELDS = {
     ),
 }
 """Kind of an index -> bytes of an entry, and its fields."""
-LARGEST = {"version": 0, "relative_offset": 1 << 29, "position": 1 << 30, "timestamp": (1 << 61) - 1}
-LARGEST_LONG, LARGEST_BESIDE = 1 << 53, 1 << 44
-"""Numbers of entries up to these stay; beside a larger one those that no text could be."""
+LARGEST = {"version": 0, "relative_offset": SMALLEST_TEXT, "position": 1 << 30, "timestamp": LATEST_TIME}
+"""Numbers of entries up to these stay, others if they are near."""
 ENTRIES_AT_ONCE = 1 << 16
 VERSION_SIZE = 2
 
@@ -51,22 +55,24 @@ _SHORT_NUMBER = rb"[+-]?(?:\d|\xd9[\xa0-\xa9]){1,10}"
 _BROKER_LINES = {
     kind: re.compile(form.replace(b"N", _WHOLE_NUMBER).replace(b"C", _SHORT_NUMBER))
     for kind, form in {
-        OFFSET_CHECKPOINT: rb"[\w.-]{1,249} C N|C",
+        OFFSET_CHECKPOINT: rb"([\w.-]{1,249}) C N|C",
         LEADER_EPOCH_CHECKPOINT: rb"C N|C",
         PARTITION_METADATA: rb"version: ?C|topic_id: ?[\w-]{22}",
         META_PROPERTIES: rb"(?:version|(?:broker|node)\.id) ?= ?C"
-        rb"|(?:cluster|directory)\.id ?= ?[\w=\\-]{1,64}",
+        rb"|(?:cluster|directory)\.id ?= ?[\w=\\-]{1,22}",
     }.items()
 }
-"""Kind of a file -> a line of it as a broker writes it."""
+"""Kind of a file -> a line of it as a broker writes it, and the topic in it."""
 _KEPT_WORD = re.compile(
     rb'"(?:votedDirectoryId|clusterId)"\s*:\s*"[\w-]{22}"|"(?:%b)"\s*:\s*-?\d{1,19}\b|\b(?:%b)\b'
-    rb"|(\w+|[^\0-\x7f]+)"
+    rb"|([^\s\"{}\[\]:,=.+#!\\-]+)"
     % tuple(names.replace(".", r"\.").replace(" ", "|").encode() for names in (_JSON_NUMBERS, _KEPT_WORDS))
 )
 """What stays in any other line, and words that do not."""
 _FILLED_WORD = bytes(
-    each if each < ord("0") else ord("9") if each <= ord("9") else ord("x") if each < 0x80 else 0xBF
+    ord("9" if chr(each).isdigit() else "x" if chr(each).isidentifier() else "?" if each else "\0")
+    if each < 0x80
+    else 0xBF
     for each in range(256)
 )
 """What the bytes of a word become: digits stay digits, what is no ASCII is no UTF-8 either."""
@@ -95,22 +101,43 @@ READ_BY_KCLI = frozenset(
 
 
 def index_without_payload(file: DataFile, kind: str, facts: BundledFile) -> Iterator[bytes]:
-    """Yield the bytes of an index; numbers that no index has become others that none has."""
+    """Yield the bytes of an index; numbers that it can hardly have become larger ones in the same order.
+
+    It can have positions up to the end of the log, and a late time that a batch of the log has.
+    """
     size, fields = INDEX_FIELDS[kind]
+    log = f"{file.path.rpartition('.')[0]}.log"
+    most, base = dict(LARGEST), facts.base or 0
+    with suppress(OSError):
+        most["position"] = os.path.getsize(log)
     for at in range(0, file.size, size * ENTRIES_AT_ONCE):
         chunk = file.read(at, size * ENTRIES_AT_ONCE)
         whole = len(chunk) - len(chunk) % size
         rows = np.frombuffer(chunk[:whole], np.dtype(list(fields))).copy()
         strange = np.zeros(len(rows), np.bool_)
-        for name, _ in fields:
-            strange |= (rows[name] < -1) | (rows[name] > LARGEST.get(name, LARGEST_LONG))
-        facts.counts["filled_entries"] += int(strange.sum())
-        for name, form in fields if strange.any() else ():
-            most = SMALLEST_TEXT if form == ">i4" else LARGEST_BESIDE
-            wrong = strange & ((rows[name] < -1) | (rows[name] > most))
+        for name, form in fields:
+            values = rows[name].astype(np.int64)
+            wrong = values > most.get(name, NEAR)
+            if wrong.any() and name == "timestamp":
+                wrong &= ~np.isin(values, _times(log, file.reading))
+            elif name not in most:
+                wrong &= abs(values - base) > NEAR
+            wrong |= values < -1
             large = int.from_bytes(FILL * np.dtype(form).itemsize, "big")
-            rows[name][wrong] = np.where(rows[name][wrong] > 0, large, -1)
+            ranks = np.unique(values[wrong], return_inverse=True)[1]
+            rows[name][wrong] = np.where(values[wrong] > 0, large, -large) + ranks
+            strange |= wrong
+        facts.counts["filled_entries"] += int(strange.sum())
         yield rows.tobytes() + chunk[whole:].translate(FILLED)
+
+
+def _times(path: str, reading: Reading) -> NDArray[np.int64]:
+    """Return the largest times of the good batches of a log."""
+    times = [np.empty(0, np.int64)]
+    with suppress(FileError), DataFile(path, reading) as log:
+        windows = (each for each in verified_windows(log, 0) if isinstance(each, Window))
+        times += [each.fields["max_timestamp"][each.valid] for each in windows]
+    return np.concatenate(times)
 
 
 def producers_without_payload(data: bytes) -> bytes:
@@ -122,18 +149,26 @@ def producers_without_payload(data: bytes) -> bytes:
     return data
 
 
-def text_without_payload(data: bytes, kind: str) -> bytes:
-    """Return a checkpoint, or another text of a broker; words that no broker writes there are filled."""
+def text_without_payload(data: bytes, kind: str, topics: Container[str]) -> bytes:
+    """Return a checkpoint, or another text of a broker; words that no broker writes there are filled.
+
+    So is a topic of a checkpoint that is none of these.
+    """
 
     def filled(found: re.Match[bytes]) -> bytes:
         word = found[1]
         return found[0] if word is None else word.translate(_FILLED_WORD)
 
-    form = _BROKER_LINES.get(kind)
-    return b"".join(
-        line if form is not None and form.fullmatch(line.strip()) else _KEPT_WORD.sub(filled, line)
-        for line in data.splitlines(keepends=True)
-    )
+    form, kept = _BROKER_LINES.get(kind), []
+    for line in data.splitlines(keepends=True):
+        known = form and form.fullmatch(line.strip())
+        if not known:
+            kept.append(_KEPT_WORD.sub(filled, line))
+        elif known.lastindex and known[1].decode() not in topics:
+            kept.append(known[1].translate(_FILLED_WORD).join(line.split(known[1], 1)))
+        else:
+            kept.append(line)
+    return b"".join(kept)
 
 
 def server_properties(properties: Mapping[str, str], log_dirs: Mapping[str, str]) -> bytes:
