@@ -52,7 +52,7 @@ NOT_JUDGED = (
     "what clients say for themselves: metadata of commits (group offsets), user data of members",
 )
 OTHERS = {
-    "removed_batches": "records of {} batches that cannot be read, or had no room: kcli says so of each",
+    "removed_batches": "records of {} batches damaged, unreadable, or without room: kcli says so of each",
     "damaged_bytes": "what a start after a clean stop takes for batches in {} bytes of logs that are none",
     "filled_entries": "what {} garbage entries of indexes decide, such as the log end after a clean stop",
 }

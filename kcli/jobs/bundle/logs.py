@@ -1,10 +1,11 @@
 """A log or a KRaft snapshot in a bundle: as many bytes, each batch in its place, no payload.
 
-A header stays but for its checksum, which is made anew: right where it was right, wrong where it was wrong.
-Records stay with keys, values and headers as long as they were, of zeros. Those of a compressed batch are
-compressed anew behind WITHOUT_PAYLOAD, with zeros up to the size that the header says; where they have no
-room, or cannot be read, it is alone. What is no batch is filled, so that a walk ends where it did: zeros stay
-zeros, other bytes do not stay.
+Of a batch of right checksum the header stays, and its checksum is made anew. Records stay with keys, values
+and headers as long as they were, of zeros. Those of a compressed batch are compressed anew behind
+WITHOUT_PAYLOAD, with zeros up to the size that the header says; where they have no room, or cannot be read,
+it is alone. What no checksum proves may be payload at a wrong place: of that a walk finds what leads it on, a
+wrong checksum and the times, as far as these are possible numbers. All else is filled: zeros stay zeros,
+other bytes do not stay.
 """
 
 import zlib
@@ -20,12 +21,14 @@ from formats.batch import (
     LOG_OVERHEAD,
     MAGIC_POSITION,
     MAX_INT,
+    MAX_LONG,
+    NO_TIMESTAMP,
     BatchHeader,
 )
 from formats.bounds import LARGEST_BATCH
 from formats.compression import WITHOUT_PAYLOAD
 from formats.errors import FormatError
-from formats.index import OFFSET_INDEX_ENTRY, is_relative
+from formats.index import OFFSET_INDEX_ENTRY
 from formats.legacy import MESSAGE_CRC_FROM, MESSAGE_V0
 from formats.magic import (
     LARGEST_HEADER,
@@ -38,7 +41,6 @@ from formats.magic import (
     read_header,
 )
 from formats.message_set import message_set, messages
-from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import unpacked
 from formats.types import LeaderEpoch, Offset
 from kcli.jobs.bundle.records import (
@@ -49,7 +51,7 @@ from kcli.jobs.bundle.records import (
     without_secrets,
 )
 from kcli.kafka.integrity.checks.segments import FOREIGN
-from kcli.kafka.integrity.damaged import HIGHEST_CODEC, KNOWN_ATTRIBUTES, verified_batches
+from kcli.kafka.integrity.damaged import KNOWN_ATTRIBUTES, verified_batches
 from kcli.kafka.integrity.verified_batch import WINDOW, VerifiedBatch, leads_to_a_batch
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import Stop, next_batch
@@ -61,7 +63,7 @@ WRONG = 0xFFFFFFFF
 CRC_AT = BATCH.span("crc")[0]
 LEGACY_CRC_AT = MESSAGE_V0.span("crc")[0]
 LEGACY_CODEC_AT = MESSAGE_V0.span("attributes")[0]
-NO_HEADER = BATCH.pack(BatchHeader(Offset(0), 0, LeaderEpoch(-1), LATEST, WRONG, 0, 0, -1, -1, -1, -1, -1, 1))
+NO_HEADER = BatchHeader(Offset(0), 0, LeaderEpoch(-1), LATEST, WRONG, 0, 0, -1, -1, -1, -1, -1, 1)
 """The fields of a header that is none: they say nothing of times, epochs, producers."""
 ABOVE_LATEST, NEGATIVE = LATEST + 1, 0xFF
 """Magics that no batch has."""
@@ -69,13 +71,9 @@ SMALLEST_TEXT = 1 << 29
 """Four bytes of text are no less."""
 LATEST_TIME = (1 << 42) - 1
 """In ms: of the year 2109."""
-NEAR = 1 << 40
+NEAR, FAR_BELOW = 1 << 40, b"\x80" + FILL * 7
 """Offsets and ids are so near to zero or to a base offset: of payload five bytes in a row may be, too."""
-VERIFIED_TOPICS = frozenset({CLUSTER_METADATA, REMOTE_LOG_METADATA})
-"""Topics whose batches are read only where the checksum is right."""
 SHORT_INDEX = 1 << 16
-LONGEST_WORD = 6
-"""So many printable bytes in a row are text, and no fields of a header."""
 
 
 @dataclass(slots=True)
@@ -115,34 +113,38 @@ def log_without_payload(file: DataFile, facts: BundledFile) -> Iterator[bytes]:
     yield from _damaged(file, at, file.size, facts)
 
 
-def _batch(raw: bytes, header: BatchHeader, facts: BundledFile, position: int, wrong: int = 0) -> bytes:
-    """Return a batch without payload; its checksum is right, or `wrong`."""
+def _batch(raw: bytes, header: BatchHeader, facts: BundledFile, position: int) -> bytes:
+    """Return a batch of right checksum without payload; its checksum is right again."""
     form = format_of(header.magic)
-    is_decoded = facts.topic in MASKED_TOPICS or (header.is_control and not wrong)
     inside = range(position + form.layout.size, position + len(raw))
+    is_decoded = _is_decoded(header, facts)
     overlaid = {} if is_decoded else {at: byte for at, byte in facts.overlaid.items() if at in inside}
     if is_legacy(header.magic):
         new = _message(raw, header, facts)
     else:
-        is_read = (
-            not overlaid and header.magic == LATEST and (not wrong or facts.topic not in VERIFIED_TOPICS)
-        )
-        body = _records(raw, header, facts.topic, is_valid=not wrong) if is_read else None
+        is_read = not overlaid and header.magic == LATEST
+        body = _records(raw, header, facts) if is_read else None
         facts.counts["removed_batches"] += body is None
         new = bytearray(raw[:HEADER_SIZE])
         new += WITHOUT_PAYLOAD.ljust(len(raw), b"\0")[: len(raw) - HEADER_SIZE] if body is None else body
     for place, byte in overlaid.items():
         new[place - position] = byte
+    new[:LENGTH_POSITION] = _offset(raw, facts.base)
     at = LEGACY_CRC_AT if is_legacy(header.magic) else CRC_AT
-    checksum = form.checksum(memoryview(new)[form.crc_from :], 0) ^ wrong
+    checksum = form.checksum(memoryview(new)[form.crc_from :], 0)
     new[at : at + 4] = checksum.to_bytes(4, "big")
     return bytes(new)
+
+
+def _is_decoded(header: BatchHeader, facts: BundledFile) -> bool:
+    return facts.topic in MASKED_TOPICS or header.is_control
 
 
 def _large_batch(head: bytes, header: BatchHeader, facts: BundledFile) -> Iterator[bytes]:
     """Yield a batch that is too large to be read at once: none of its records stays."""
     form = format_of(header.magic)
     new = bytearray(head[: form.layout.size]) + WITHOUT_PAYLOAD
+    new[:LENGTH_POSITION] = _offset(head, facts.base)
     rest = header.size - len(new)
     checksum = form.checksum(memoryview(new)[form.crc_from :], 0)
     for start in range(0, rest, WINDOW):
@@ -155,15 +157,12 @@ def _large_batch(head: bytes, header: BatchHeader, facts: BundledFile) -> Iterat
         yield bytes(min(WINDOW, rest - start))
 
 
-def _records(raw: bytes, header: BatchHeader, topic: str | None, *, is_valid: bool) -> bytes | None:
-    """Return the records of a batch without payload or secrets, as many bytes; None where that cannot be.
-
-    That it has a marker of a transaction is believed where its checksum is right.
-    """
+def _records(raw: bytes, header: BatchHeader, facts: BundledFile) -> bytes | None:
+    """Return the records of a batch without payload or secrets, as many bytes; None where that cannot be."""
     try:
         body = unpacked(raw, LARGEST_BATCH)[1]
-        if topic in MASKED_TOPICS or (header.is_control and is_valid):
-            kept = without_secrets(body, header, topic)
+        if _is_decoded(header, facts):
+            kept = without_secrets(body, header, facts.topic)
         else:
             kept = without_payload(body, header.records_count)
     except FormatError:
@@ -224,29 +223,22 @@ def _plain_message(raw: bytes, topic: str | None) -> bytearray:
 
 
 def _damaged(file: DataFile, start: int, end: int, facts: BundledFile) -> Iterator[bytes]:
-    """Yield what stays of bytes that are no good batches: where a walk goes through them, and ends.
-
-    That is what says how a batch that is wrong, or cut off, is met: base offset, length and magic. A whole
-    header stays after a good batch, or where its numbers are possible.
-    """
-    at, is_first = start, True
+    """Yield what stays of bytes that are no good batches: where a walk goes through them, and ends."""
+    at = start
     while at < end:
         batch = next_batch(file, at, file.size)
-        head = file.read(at, LARGEST_HEADER)
-        is_whole = batch is not None and at + batch.size <= end and len(head) == LARGEST_HEADER
-        if is_whole and batch is not None and _is_header(head, facts.base, is_first=is_first):
-            raw, is_first = file.read(at, min(batch.size, LARGEST_BATCH)), False
-            facts.counts["bad_checksums"] += 1
-            yield _batch(raw, read_header(raw), facts, at, WRONG)
-            yield from _filled(file, at + len(raw), at + batch.size)
-            at += batch.size
-            continue
         after = end if batch is None else at + batch.size
-        facts.counts["damaged_bytes"] += min(after, end) - at
-        skeleton = _skeleton(file, at, facts.base, is_first=is_first)[: end - at]
-        yield skeleton
-        yield from _filled(file, at + len(skeleton), min(after, end))
-        at, is_first = after, False
+        new = bytearray(_unverified(file, at, facts.base))
+        if batch is None or after > end:
+            facts.counts["damaged_bytes"] += min(after, end) - at
+        else:
+            facts.counts["bad_checksums"] += 1
+            facts.counts["removed_batches"] += 1
+            new += WITHOUT_PAYLOAD if new[MAGIC_POSITION] == LATEST else b""
+        new = new[: min(after, end) - at]
+        yield bytes(new)
+        yield from _filled(file, at + len(new), min(after, end))
+        at = after
     if at > end:
         _overlay(file, at, facts)
 
@@ -254,7 +246,7 @@ def _damaged(file: DataFile, start: int, end: int, facts: BundledFile) -> Iterat
 def _overlay(file: DataFile, at: int, facts: BundledFile) -> None:
     """Keep where a walk goes on that begins at a byte, and what it meets, up to a good batch."""
     while 0 <= at < file.size and not leads_to_a_batch(file, at):
-        facts.overlaid.update(enumerate(_skeleton(file, at, facts.base, is_first=False), at))
+        facts.overlaid.update(enumerate(_unverified(file, at, facts.base), at))
         batch = next_batch(file, at, file.size)
         at = file.size if batch is None else at + batch.size
 
@@ -273,58 +265,59 @@ def _last_indexed(path: str) -> set[int]:
     return set()
 
 
-def _is_header(head: bytes, base: int | None, *, is_first: bool) -> bool:
-    """Whether the bytes of a header are one, and no payload that lies there."""
-    if head[MAGIC_POSITION] > LATEST:
-        return False
-    header = read_header(head)
-    if header.batch_length < format_of(header.magic).smallest_length:
-        return False
-    if is_first:
-        return not _has_text(head[: format_of(header.magic).layout.size])
-    count, delta = header.records_count, header.last_offset_delta
-    return (
-        (base is None or is_relative(header.base_offset, base))
-        and 0 <= header.attributes <= KNOWN_ATTRIBUTES
-        and header.codec <= HIGHEST_CODEC
-        and (is_legacy(header.magic) or 0 <= count <= delta + 1)
-    )
+def _offset(head: bytes, base: int | None) -> bytes:
+    """Return the base offset of a batch, which no checksum covers; another where it may be payload.
+
+    That is far from the segment's and from zero, without its sign, too.
+    """
+    offset = int.from_bytes(head[:LENGTH_POSITION], "big", signed=True)
+    if min(abs(offset), abs(offset - (base or 0)), offset & MAX_LONG) < NEAR:
+        return head[:LENGTH_POSITION]
+    return FILL * LENGTH_POSITION if offset > 0 else FAR_BELOW
 
 
-def _has_text(head: bytes) -> bool:
-    return b"\1" * LONGEST_WORD in bytes(32 < byte < 127 for byte in head)
-
-
-def _skeleton(file: DataFile, at: int, base: int | None, *, is_first: bool) -> bytes:
+def _unverified(file: DataFile, at: int, base: int | None) -> bytes:
     """Return what stays of the bytes at which a walk looks and finds no good batch.
 
-    After a good batch, and where they are no text, offset and length stay. Else what leads a walk on does;
-    other numbers become such at which it ends in the same way.
+    That is what leads a walk on, for other bytes may be payload; numbers that are not possible become such at
+    which it ends in the same way.
     """
     head = file.read(at, LARGEST_HEADER)
-    if len(head) == LARGEST_HEADER and _is_header(head, base, is_first=False):
-        crc_at = LEGACY_CRC_AT if is_legacy(magic_of(head)) else CRC_AT
-        whole = head[: format_of(magic_of(head)).layout.size]
-        return whole[:crc_at] + FILL * 4 + whole[crc_at + 4 :]
     kept = bytearray(head[: MAGIC_POSITION + 1].translate(FILLED))
     prefix = next((each for each, _ in FOREIGN if not at and head.startswith(each)), b"")
     if len(head) <= MAGIC_POSITION or prefix:
         return prefix or bytes(kept)
-    is_exact = is_first and not _has_text(head[: MAGIC_POSITION + 1])
-    offset, length = (int.from_bytes(head[start:end], "big", signed=True) for start, end in ((0, 8), (8, 12)))
-    away = offset - (base or 0)
-    if is_exact or 0 <= away < SMALLEST_TEXT:
-        kept[:LENGTH_POSITION] = head[:LENGTH_POSITION]
-    elif offset < 0:
-        kept[:LENGTH_POSITION] = b"\xff" * LENGTH_POSITION
-    if not is_exact:
-        length = -1 if length < 0 else MAX_INT if length > file.size - at else length
-    kept[LENGTH_POSITION:LOG_OVERHEAD] = length.to_bytes(4, "big", signed=True)
+    kept[:LENGTH_POSITION] = _offset(head, base)
+    length = int.from_bytes(head[LENGTH_POSITION:LOG_OVERHEAD], "big", signed=True)
+    kept[LENGTH_POSITION:LOG_OVERHEAD] = _bounded(length, file.size - at).to_bytes(4, "big", signed=True)
     magic = magic_of(head)
     kept[MAGIC_POSITION] = min(magic, ABOVE_LATEST) if magic >= 0 else NEGATIVE
-    if magic == LATEST and len(head) == LARGEST_HEADER:
-        return bytes(kept[:LOG_OVERHEAD]) + NO_HEADER[LOG_OVERHEAD:]
-    return bytes(kept) + head[MAGIC_POSITION + 1 : LEGACY_CODEC_AT + 1] * is_legacy(magic)
+    if is_legacy(magic):
+        codec = head[MAGIC_POSITION + 1 : LEGACY_CODEC_AT + 1]
+        with suppress(FormatError):
+            message_set(file.read(at, min(LOG_OVERHEAD + length, LARGEST_BATCH)), LARGEST_BATCH)
+            codec = b"\0"  # what takes the place of its stream cannot be opened
+        return bytes(kept) + codec
+    if magic != LATEST or len(head) < LARGEST_HEADER:
+        return bytes(kept)
+    header = read_header(head)
+    new = NO_HEADER._replace(
+        attributes=header.attributes & KNOWN_ATTRIBUTES,
+        last_offset_delta=_bounded(header.last_offset_delta, SMALLEST_TEXT),
+        base_timestamp=_time(header.base_timestamp),
+        max_timestamp=_time(header.max_timestamp),
+        records_count=_bounded(header.records_count, SMALLEST_TEXT),
+    )
+    return bytes(kept[:LOG_OVERHEAD]) + BATCH.pack(new)[LOG_OVERHEAD:]
+
+
+def _bounded(number: int, most: int) -> int:
+    """Return a number of four bytes, or one that is as impossible."""
+    return number if -1 <= number <= most else MAX_INT if number > 0 else -MAX_INT
+
+
+def _time(number: int) -> int:
+    return number if 0 <= number <= LATEST_TIME else NO_TIMESTAMP
 
 
 def _filled(file: DataFile, start: int, end: int) -> Iterator[bytes]:
