@@ -21,7 +21,10 @@ from formats.compression import NOTHING_LEFT, WITHOUT_PAYLOAD
 from formats.errors import FormatError
 from formats.message_set import message_set
 from formats.messages.remote import REMOTE_SCHEMAS
+from formats.names import OFFSET_INDEX
 from formats.record import unpacked
+from kcli.jobs.bundle.logs import BundledFile
+from kcli.jobs.bundle.small_files import index_without_payload
 from kcli.kafka.integrity.damaged import verified_batches
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
@@ -349,9 +352,10 @@ def test_no_piece_of_a_secret_is_left_where_payload_is_not_at_its_place(seed, da
 
 def test_numbers_of_an_index_become_others_in_the_same_order(tmp_path):
     root, late = log_dir(tmp_path / "data"), 1_700_000_000_000_000_000
-    log = put_range(0, 1, timestamp=late)
-    places = ((0, 0), (1 << 28, 9), (1 << 30, 300), (-(1 << 31), 900), (2, 500))
-    times = ((late, 0), (late + 1, 1), (late + 2, 2), (5, 3))
+    log = put_range(0, 1, timestamp=late) + put_range(1, 1, timestamp=late + 9)
+    end = len(log)
+    places = ((0, 0), (1 << 28, end // 2), (1 << 30, end + 9), (-(1 << 31), end + 2), (2, end - 1))
+    times = ((late, 0), (late - 1, 1), (late + 9, 2), (late + 8, 3), (5, 4))
     segment(root / "orders-0", 0, log, offset_entries(*places), time_entries(*times))
     _, _, unpacked_to = bundle([root], tmp_path / "b.tar.gz")
     index, timeindex = (
@@ -360,12 +364,26 @@ def test_numbers_of_an_index_become_others_in_the_same_order(tmp_path):
     )
     found = [struct.unpack(">ii", index[at : at + 8]) for at in range(0, len(index), 8)]
     assert found[:2] == [*places[:2]] and {*found[2:]}.isdisjoint(places)
-    for number in (0, 1):
-        assert [*map(found.index, sorted(found, key=lambda each: each[number]))] == [
-            *map(places.index, sorted(places, key=lambda each: each[number]))
-        ]
-    stamps = [struct.unpack(">qi", timeindex[at : at + 12])[0] for at in range(0, len(timeindex), 12)]
-    assert (stamps[0], stamps[3]) == (late, 5) and late < stamps[1] < stamps[2]
+    stamps = [struct.unpack(">qi", timeindex[at : at + 12]) for at in range(0, len(timeindex), 12)]
+    assert stamps[::2] == [times[0], times[2], (1, 4)] and {*stamps[1::2]}.isdisjoint(times)
+    for before, after in ((places, found), (times, stamps)):
+        for number in (0, 1):
+            assert order(before, number) == order(after, number)
+
+
+def order(entries, number):
+    """Return the numbers of entries as one of their fields rises."""
+    return sorted(range(len(entries)), key=lambda at: entries[at][number])
+
+
+def test_entries_of_what_a_broker_appends_meanwhile_are_zeros(tmp_path):
+    first = put_range(0, 1, timestamp=7)
+    segment(tmp_path, 0, first + put_range(1, 1, timestamp=9), offset_entries((0, 0), (1, len(first))))
+    log = BundledFile("orders", 0)
+    log.positions.extend((len(first), 0))
+    with DataFile(f"{tmp_path}/{0:020}.index") as index:
+        found = b"".join(index_without_payload(index, OFFSET_INDEX, BundledFile("orders", 0, log)))
+    assert found == offset_entries((0, 0), (0, 0))
 
 
 def test_a_topic_of_a_checkpoint_stays_where_it_has_a_directory(data, tmp_path):

@@ -29,6 +29,7 @@ from kcli.jobs.bundle.small_files import (
     INDEX_FIELDS,
     TEXTS,
     index_without_payload,
+    log_of,
     producers_without_payload,
     server_properties,
     text_without_payload,
@@ -80,6 +81,7 @@ class Bundle:
     _left_out: list[LeftOut] = field(default_factory=list)
     _files: list[dict[str, object]] = field(default_factory=list)
     _count: Counter[str] = field(default_factory=Counter)
+    _log: dict[str, BundledFile] = field(default_factory=dict)
 
     def write(self, out: BinaryIO, path: str) -> BundleRow:
         """Write the archive, the same bytes for the same files; OSError where `out` takes no more."""
@@ -160,10 +162,12 @@ class Bundle:
 
     def _entries(self, directory: str) -> list[Entry]:
         try:
-            return sorted(list_entries(directory))
+            entries = sorted(list_entries(directory))
         except FileError as error:
             self._miss(error, shown(directory))
             return []
+        # a log comes before its indexes, which are held against it
+        return sorted(entries, key=lambda entry: (log_of(entry.path), entry.path != log_of(entry.path)))
 
     def _file(self, archive: tarfile.TarFile, path: str, name: str, topic: str | None) -> None:
         """Add a file without payload, of one of an unknown kind the name alone."""
@@ -181,8 +185,12 @@ class Bundle:
             return
         kind, base = parse_file(os.path.basename(path))[1:4:2]
         facts = BundledFile(topic or CLUSTER_METADATA) if kind == KRAFT_SNAPSHOT else BundledFile(topic, base)
+        facts.log = self._log.get(log_of(path))
         try:
             with DataFile(path, self.reading) as file:
+                if kind == LOG:
+                    facts.positions.append(file.size)
+                    self._log = {path: facts}
                 parts = _without_payload(file, facts)
                 if parts is None:
                     self._left_out.append(LeftOut(name, file.size, OF_ZEROS))

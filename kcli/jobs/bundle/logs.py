@@ -9,6 +9,7 @@ other bytes do not stay.
 """
 
 import zlib
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -80,12 +81,17 @@ SHORT_INDEX = 1 << 16
 class BundledFile:
     """What is known of a log or an index: its topic, the base offset in its name, then what was seen in it.
 
-    `counts`: good `batches`, `bad_checksums`, `removed_batches` of which no record stays, `damaged_bytes`,
-    `filled_entries`. `overlaid`: bytes by position to which a wrong length leads a walk, in later batches.
+    `log`: of an index. `positions`: the end of a log, and where batches begin; `times`: their largest, late
+    ones where a checksum proves them. `counts`: good `batches`, `bad_checksums`, `removed_batches` of which
+    no record stays, `damaged_bytes`, `filled_entries`. `overlaid`: bytes by position to which a wrong length
+    leads a walk, in later batches.
     """
 
     topic: str | None = None
     base: int | None = None
+    log: "BundledFile | None" = None
+    positions: "array[int]" = field(default_factory=lambda: array("q"))
+    times: "array[int]" = field(default_factory=lambda: array("q"))
     counts: Counter[str] = field(default_factory=Counter)
     overlaid: dict[int, int] = field(default_factory=dict)
 
@@ -98,6 +104,9 @@ def log_without_payload(file: DataFile, facts: BundledFile) -> Iterator[bytes]:
     for item in verified_batches(file, 0):
         if isinstance(item, VerifiedBatch):
             header, position = item.batch.header, item.batch.position
+            facts.positions.append(position)
+            if item.valid or _time(header.max_timestamp) == header.max_timestamp:
+                facts.times.append(header.max_timestamp)
             if not item.valid:
                 continue
             yield from _damaged(file, at, position, facts)

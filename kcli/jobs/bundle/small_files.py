@@ -24,12 +24,10 @@ from formats.names import (
 )
 from formats.producer_snapshot import read_snapshot
 from formats.properties import LOG_DIR_PROPERTY, LOG_DIRS_PROPERTY, METADATA_LOG_DIR
-from kcli.jobs.bundle.logs import FILL, FILLED, LATEST_TIME, NEAR, SMALLEST_TEXT, BundledFile
-from kcli.kafka.integrity.damaged import verified_windows
+from kcli.jobs.bundle.logs import FILLED, LATEST_TIME, NEAR, SMALLEST_TEXT, BundledFile
 from kcli.kafka.kraft.metadata_image import BROKER
 from kcli.kafka.kraft.secret_settings import HIDDEN, may_hold_secret
-from kcli.logdir.buffers import DataFile, FileError, Reading
-from kcli.logdir.bulk import Window
+from kcli.logdir.buffers import DataFile
 
 INDEX_FIELDS = {
     OFFSET_INDEX: (OFFSET_INDEX_ENTRY.size, (("relative_offset", ">i4"), ("position", ">i4"))),
@@ -41,9 +39,10 @@ INDEX_FIELDS = {
 }
 """Kind of an index -> bytes of an entry, and its fields."""
 LARGEST = {"version": 0, "relative_offset": SMALLEST_TEXT, "position": 1 << 30, "timestamp": LATEST_TIME}
-"""Numbers of entries up to these stay, others if they are near."""
+"""Numbers of entries up to these stay, offsets and ids if they are near."""
 ENTRIES_AT_ONCE = 1 << 16
 VERSION_SIZE = 2
+_INDEX = re.compile(r"\.(?:time)?index(?=[^/]*$)")
 
 _KEPT_WORDS = (
     "version broker.id node.id cluster.id directory.id topic_id brokerEpoch data_version clusterId leaderId "
@@ -101,43 +100,51 @@ READ_BY_KCLI = frozenset(
 
 
 def index_without_payload(file: DataFile, kind: str, facts: BundledFile) -> Iterator[bytes]:
-    """Yield the bytes of an index; numbers that it can hardly have become larger ones in the same order.
+    """Yield the bytes of an index; numbers that may be payload become others in the same order.
 
-    It can have positions up to the end of the log, and a late time that a batch of the log has.
+    Those are what is too large, and, where there is a log, positions and times that no batch of it has.
     """
     size, fields = INDEX_FIELDS[kind]
-    log = f"{file.path.rpartition('.')[0]}.log"
-    most, base = dict(LARGEST), facts.base or 0
+    base, has_grown = facts.base or 0, False
     with suppress(OSError):
-        most["position"] = os.path.getsize(log)
+        has_grown = facts.log is not None and os.path.getsize(log_of(file.path)) > facts.log.positions[0]
+    known = {} if facts.log is None else _known(facts.log, has_grown=has_grown)
     for at in range(0, file.size, size * ENTRIES_AT_ONCE):
         chunk = file.read(at, size * ENTRIES_AT_ONCE)
         whole = len(chunk) - len(chunk) % size
         rows = np.frombuffer(chunk[:whole], np.dtype(list(fields))).copy()
         strange = np.zeros(len(rows), np.bool_)
         for name, form in fields:
-            values = rows[name].astype(np.int64)
-            wrong = values > most.get(name, NEAR)
-            if wrong.any() and name == "timestamp":
-                wrong &= ~np.isin(values, _times(log, file.reading))
-            elif name not in most:
+            values, most = rows[name].astype(np.int64), LARGEST.get(name, NEAR)
+            marks = known.get(name, np.array([-1, most, max(most, base + NEAR)]))
+            wrong = (values < -1) | (values > most)
+            if name in known:
+                wrong = ~np.isin(values, marks)
+            elif name not in LARGEST:
                 wrong &= abs(values - base) > NEAR
-            wrong |= values < -1
-            large = int.from_bytes(FILL * np.dtype(form).itemsize, "big")
-            ranks = np.unique(values[wrong], return_inverse=True)[1]
-            rows[name][wrong] = np.where(values[wrong] > 0, large, -large) + ranks
             strange |= wrong
-        facts.counts["filled_entries"] += int(strange.sum())
+            numbers, places = np.unique(values[wrong], return_inverse=True)
+            above = np.searchsorted(marks, numbers) - 1
+            ranks = np.arange(len(numbers)) - np.searchsorted(above, above)
+            rows[name][wrong] = (np.where(above < 0, np.iinfo(form).min, marks[above]) + 1 + ranks)[places]
+        if has_grown:
+            rows[strange] = np.zeros(1, rows.dtype)  # of batches that a broker has appended since
+        else:
+            facts.counts["filled_entries"] += int(strange.sum())
         yield rows.tobytes() + chunk[whole:].translate(FILLED)
 
 
-def _times(path: str, reading: Reading) -> NDArray[np.int64]:
-    """Return the largest times of the good batches of a log."""
-    times = [np.empty(0, np.int64)]
-    with suppress(FileError), DataFile(path, reading) as log:
-        windows = (each for each in verified_windows(log, 0) if isinstance(each, Window))
-        times += [each.fields["max_timestamp"][each.valid] for each in windows]
-    return np.concatenate(times)
+def log_of(path: str) -> str:
+    """Return the path of the log of an index, of any other file its own."""
+    return _INDEX.sub(".log", path)
+
+
+def _known(log: BundledFile, *, has_grown: bool) -> dict[str, NDArray[np.int64]]:
+    """Return the positions and the times that entries may have, rising; the end unless it is no end now."""
+    return {
+        "position": np.union1d((-1, 0), np.array(log.positions[has_grown:])),
+        "timestamp": np.union1d((-1, 0, LATEST_TIME), np.array(log.times)),
+    }
 
 
 def producers_without_payload(data: bytes) -> bytes:
