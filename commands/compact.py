@@ -33,7 +33,7 @@ def compact(
     from kcli.jobs.retention import RetentionQuery
     from kcli.kafka.kraft.log_config import POLICY
 
-    now_ms = parse_time(at or "now")
+    now_ms = parse_time(at)
     query = RetentionQuery(now_ms, settings_of_server(given.inputs), settings_in(config or ()))
     release = parse_release(kafka_version)
     job = partial(jobs.compact, query=query, release=release, records=records)

@@ -30,7 +30,7 @@ def producers(
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.copies import noting_copies
 
-    job = partial(jobs.producers, now_ms=parse_time(at or "now"))
+    job = partial(jobs.producers, now_ms=parse_time(at))
 
     def job_of(file_set: "FileSet") -> "Map":
         return partial(job, known=known_settings(metadata_of(file_set)))

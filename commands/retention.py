@@ -44,9 +44,7 @@ def retention(
     from kcli.kafka.kraft.log_config import POLICY
 
     elsewhere = remote_metadata_of(remote_metadata)
-    query = jobs.RetentionQuery(
-        parse_time(at or "now"), settings_of_server(given.inputs), settings_in(config or ())
-    )
+    query = jobs.RetentionQuery(parse_time(at), settings_of_server(given.inputs), settings_in(config or ()))
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
     )

@@ -146,7 +146,7 @@ def retention(
     from kcli.jobs.retention import RetentionQuery
     from kcli.jobs.rlmm import tiers
 
-    now_ms = parse_time(at or "now")
+    now_ms = parse_time(at)
     for whole, local, name in (
         (retention_ms, local_retention_ms, "ms"),
         (retention_bytes, local_retention_bytes, "bytes"),

@@ -83,7 +83,7 @@ def startup(
     from kcli.rows.startup import StartupReleaseRow
 
     request = replicas.StartRequest(
-        now_ms=parse_time(at or "now"),
+        now_ms=parse_time(at),
         shutdown=start.shutdown,
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,

@@ -66,7 +66,7 @@ def open_(
     from kcli.jobs import transactions as jobs
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
 
-    now_ms = parse_time(at or "now")
+    now_ms = parse_time(at)
     job = partial(jobs.opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
     longest_ms, selection = duration_ms(max_timeout), given.inputs.selection()
 

@@ -4,7 +4,7 @@ import re
 
 from kcli.cli.boundary import say
 from kcli.cli.status import UsageError
-from kcli.words import INT32, INT64, LIKE_SECONDS, WordError, integer, moment_ms, parse_integers
+from kcli.words import INT32, INT64, LIKE_SECONDS, WordError, clock_ms, integer, moment_ms, parse_integers
 
 FIRST_TIME_MS = 100_000_000_000
 """Digits as long as these are a time, no offset."""
@@ -35,8 +35,10 @@ def parse_offset(text: str) -> int | str:
     return integer(text, "offset", 0, INT64)
 
 
-def parse_time(text: str) -> int:
-    """Return a time in epoch milliseconds; the words are those of `kcli.words`."""
+def parse_time(text: str | None) -> int:
+    """Return a time in epoch milliseconds, now for None; the words are those of `kcli.words`."""
+    if text is None:
+        return clock_ms()
     moment = moment_ms(text)
     if text.isdecimal() and moment in LIKE_SECONDS:
         say(f"kcli: time {text}: taken as milliseconds, a moment of 1970; of seconds write {text}000")

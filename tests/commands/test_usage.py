@@ -107,6 +107,10 @@ ID = "u4NdSfWRQjaZ_ENyxMXLJA"
         ("rlmm state --list 1 --highest 1", "--highest"),
         ("rlmm state --deleted --list 1", "--deleted"),
         ("rlmm state --at soon", "soon"),
+        *(
+            (f"{name} --at ''", "kcli: time '': expected epoch milliseconds")
+            for name in ("compact", "producers", "retention", "rlmm retention", "startup", "txn open")
+        ),
         ("rlmm retention --retention-ms 10 --local-retention-ms 11", "--local-retention-ms 11"),
     ],
 )
