@@ -44,7 +44,7 @@ from kcli.kafka.kraft.meta_properties import NEWEST
 from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import FileSet
+from kcli.logdir.find import FileSet, with_unformatted
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target, partition_of
@@ -97,6 +97,8 @@ def plan_view(query: ViewQuery, file_set: FileSet, columns: Collection[str], wor
     if query.view not in definitions.OF_USERS:
         targets = [target for target in file_set.targets if query.selection.wants(target.name)]
         file_set = replace(file_set, targets=targets)
+    if query.view == definitions.FINDINGS:  # as for kcli check
+        file_set = with_unformatted(file_set)
     command = VIEW_COMMANDS[query.view](query, file_set, columns)
     expanded = command.expand(file_set)
     units, failures = plan(expanded, command.accepts)

@@ -97,6 +97,9 @@ class TestInputs:
             done = json.loads(kcli(command, *paths, "-o", "json").stdout)
             assert done["errors"] == []
             assert ("START-009", str(gone)) in {(one["code"], one["dir"]) for one in done["findings"]}
+        asked = json.loads(kcli("sql", "SELECT code, dir FROM findings", *paths, "-o", "json").stdout)
+        assert {"code": "START-009", "dir": str(gone)} in asked["rows"]
+        assert "not-a-log-dir" not in {row["code"] for row in asked["rows"]}
 
     def test_globs_are_expanded(self, kcli, orders):
         assert [answer[1] for answer in answers(kcli(*ASK, f"{orders}/orders-1*", "-o", "json"))] == [1, 10]
