@@ -30,11 +30,11 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         return
     chosen = list(view.chosen(rows))
     findings, failures = tail()
-    if not chosen:
-        nothing = "\n".join(without_rows(view.types[0].name, findings, failures))
-        out.write(f"{nothing} {findings_line(findings)}".rstrip() + "\n" if nothing else "")
+    said = [] if chosen else without_rows(view.types[0].name, findings, failures)
+    if not (chosen or said):
         return
     from kcli.output.console import Console
+    from kcli.output.table.fitted_table import sentences
 
     screen = view.screen
     console = Console(
@@ -49,7 +49,10 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         color_system="standard" if screen.is_colored else None,
         _environ={},
     )
-    for part in draw_rows(chosen, view, findings, failures):
+    if said:
+        last = f"{said[-1]} {findings_line(findings)}".rstrip()
+        console.print(sentences(screen, *said[:-1], last), crop=False)
+    for part in draw_rows(chosen, view, findings, failures) if chosen else ():
         console.print(part, crop=False)
 
 

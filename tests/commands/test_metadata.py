@@ -277,14 +277,15 @@ def test_diff_of_two_moments_and_of_two_logs(kcli, tmp_path, log_dir):
 
 def test_diff_names_the_log_dir_without_a_metadata_log(kcli, tmp_path, log_dir):
     orders(tmp_path / "data", put_range(0, 3))
-    unread = f"Incomplete: 1 input was not read ({tmp_path}/{{}}).\n"
+    unread = f"Incomplete:1inputwasnotread({tmp_path}/{{}})."  # on as many lines as it takes
     for dirs in ((log_dir, tmp_path / "data"), (tmp_path / "data", log_dir)):
         done = kcli("metadata", "diff", *dirs, "-o", "table")
-        assert (done.exit_code, done.stdout) == (3, unread.format("data"))
+        assert (done.exit_code, "".join(done.stdout.split())) == (3, unread.format("data"))
         assert f"{tmp_path}/data: no __cluster_metadata-0 is here" in done.stderr
         assert str(log_dir) not in done.stderr
     done = kcli("metadata", "diff", log_dir, tmp_path / "absent", "-o", "table")
-    assert (done.exit_code, done.stdout) == (3, unread.format("absent"))  # one alone is no comparison
+    said = "".join(done.stdout.split())
+    assert (done.exit_code, said) == (3, unread.format("absent"))  # one alone is no comparison
 
 
 def test_diff_needs_two_images_the_first_one_earlier(kcli, log_dir):

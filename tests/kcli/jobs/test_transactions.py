@@ -166,6 +166,16 @@ def test_what_is_gone_behind_the_end_of_a_data_log_is_said_first(root):
         assert drawn.startswith("Incomplete: payments-0: the log was flushed up to offset 500"), words
 
 
+def test_what_is_said_without_rows_fits_the_terminal_and_has_no_escape_of_a_name(root):
+    (root / ".kafka_cleanshutdown").touch()
+    (root / "payments-0").rename(root / "pay\x1b[31m-0")
+    (root / "recovery-point-offset-checkpoint").write_text("0\n1\npay\x1b[31m 0 500\n")
+    words = ["producers", "--at", "2100-01-01", str(root), "-o", "table"]
+    drawn = CliRunner().invoke(app, words, env={"COLUMNS": "60"}).stdout
+    assert drawn.startswith("Incomplete: pay\\x1b[31m-0: the log was flushed")
+    assert max(map(len, drawn.splitlines())) <= 60
+
+
 def test_a_coordinators_log_that_ends_in_an_incomplete_batch_makes_nothing_hang(root):
     coordinator(root, (key_of("pay"), value_of(7, 3, "CompleteCommit", [])))
     with (root / "__transaction_state-0" / f"{0:020}.log").open("ab") as log:
