@@ -77,9 +77,7 @@ def refuse_without(topic: str, counted: FileSet, file_set: FileSet) -> FileSet:
         return replace(counted, notes=[*counted.notes, *absent_partitions(topic, file_set)])
     if counted.failures:
         return counted
-    place = next(iter(file_set.named_log_dirs), file_set.targets[0].shown if file_set.targets else "")
-    error = FileError(place, "nothing-to-read", f"no partition of {topic} is here")
-    return replace(counted, targets=[], failures=[error])
+    return replace(counted, targets=[], failures=[file_set.lacking(f"no partition of {topic} is here")])
 
 
 def absent_partitions(topic: str, found: FileSet) -> Iterator[Note]:

@@ -38,7 +38,6 @@ from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.storage import log_segment
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.logdir.buffers import FileError
 from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
@@ -71,8 +70,7 @@ def with_coordinators(file_set: FileSet, selection: Selection) -> FileSet:
         return result
     if result.failures:
         return replace(result, targets=[])
-    place = next(iter(file_set.named_log_dirs), file_set.targets[0].shown if file_set.targets else "")
-    error = FileError(place, "nothing-to-read", "no data partition here matches what was asked for")
+    error = file_set.lacking("no data partition here matches what was asked for")
     return replace(result, targets=[], failures=[error])
 
 

@@ -101,6 +101,11 @@ class FileSet:
         unknown = [target.path for target in self.targets if target.kind == UNKNOWN and target.name is None]
         return [*self.named_log_dirs, *failed, *unknown]
 
+    def lacking(self, what: str) -> FileError:
+        """Return an error which says of the first input that nothing of a kind is here."""
+        places = (*map(shown, self.named_log_dirs), *(target.shown for target in self.targets), "")
+        return FileError(places[0], "nothing-to-read", what)
+
     def miss(self, target: Target, error: FileError) -> None:
         """Keep why a target could not be listed: a note where a broker removed it, else a failure."""
         gone = removal(error)
