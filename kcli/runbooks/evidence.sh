@@ -21,13 +21,16 @@ if [ -e "$out" ] || [ -e "$out.tar.gz" ]; then
 fi
 
 whole=0
+unwritten() { echo "$out.tar.gz is not there, or not whole: begin anew where there is room" >&2 && exit 1; }
 keep() { # keep a run of kcli below NEW_DIR: rows, findings, errors, run.json with its arguments and version
   name=$1 status=0
   shift
   kcli "$@" -o ndjson --out "$out/$name/" || status=$?
   case $status in
     0 | 1) ;;
-    3 | 4) whole=$status ;; # some files could not be read: that is evidence, too
+    3 | 4) # some files could not be read: that is evidence, too
+      [ -d "$out/$name" ] || unwritten
+      whole=$status ;;
     *) exit "$status" ;;
   esac
 }
@@ -42,11 +45,13 @@ status=0
 kcli bundle "$@" -o table --out "$out/bundle.tar.gz" || status=$?
 case $status in
   0) ;;
-  3 | 4) whole=$status ;;
+  3 | 4)
+    [ "$status" -eq 3 ] || [ -e "$out/bundle.tar.gz" ] || unwritten
+    whole=$status ;;
   *) exit "$status" ;;
 esac
 
-tar --force-local -C "$out" -czf "$out.tar.gz" . # a name such as ev-10:30 is no host
+tar --force-local -C "$out" -czf "$out.tar.gz" . || unwritten # a name such as ev-10:30 is no host
 echo "$out.tar.gz is made. Look into it before you send it: tar tzf $out.tar.gz"
 [ "$whole" -eq 0 ] || echo "Some files could not be read: see the folders errors in it." >&2
 exit "$whole"

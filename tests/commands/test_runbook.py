@@ -580,3 +580,22 @@ def test_evidence_holds_no_key_and_no_value(run, tmp_path):
     assert len(files) > 20 and not [one for one in files if secret in one or encoded[:12] in one]
     assert run("evidence", "out", "data")[0] == 2
     assert run("evidence", "data/orders-0/new", "data")[0] == 5
+
+
+@pytest.mark.slow
+@needs_jq
+@pytest.mark.parametrize("program", ["tar", "kcli bundle", "kcli check"])
+def test_evidence_that_cannot_be_written_is_not_said_to_be_made(run, folder, tmp_path, monkeypatch, program):
+    LogDir(tmp_path / "data").partition("orders-0")
+    name, _, command = program.partition(" ")
+    stub = tmp_path / "bin" / name
+    stub.parent.mkdir()
+    # what kcli ends with where a disk is full
+    stub.write_text(f'#!/bin/sh\ncase "$1" in {command}*) exit 4 ;; esac\nexec {folder}/{name} "$@"\n')
+    stub.chmod(0o755)
+    monkeypatch.setitem(RUNBOOKS, "evidence", f'PATH={stub.parent}:"$PATH"\n{RUNBOOKS["evidence"]}')
+    status, said = run("evidence", "out", "data")
+    assert status == 1 and said.endswith(
+        "out.tar.gz is not there, or not whole: begin anew where there is room\n"
+    )
+    assert "is made" not in said
