@@ -62,8 +62,10 @@ def bundle(
         summary.failures.extend(topics_not_found(file_set, inputs))
         refuse_log_dirs(f"--out {out}", out, {os.path.realpath(one) for one in file_set.log_dirs})
         job = Bundle(file_set, server_properties(inputs), reading)
-        with writing(f"--out {out}"), new_file(out) as file:
-            row = job.write(file, out)
+        with writing(f"--out {out}"):
+            os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
+            with new_file(out) as file:
+                row = job.write(file, out)
         summary.failures.extend(map(failure_of, job.failures))
         summary.answered = 1
         yield row

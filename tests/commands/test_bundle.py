@@ -488,7 +488,9 @@ def test_what_cannot_be_written_or_read(data, tmp_path, kcli):
     assert kcli("bundle", data, "--out", data / "b.tar.gz").exit_code == 5
     assert kcli("bundle", data, "--out", tmp_path / "b.zip").exit_code == 2
     assert kcli("bundle", data).exit_code == 2
-    assert kcli("bundle", data, "--out", tmp_path / "nowhere" / "b.tar.gz").exit_code == 4
+    assert kcli("bundle", data, "--out", tmp_path / "new" / "case" / "b.tar.gz").exit_code == 0
+    beside_a_file = tmp_path / "new" / "case" / "b.tar.gz" / "b.tar.gz"
+    assert kcli("bundle", data, "--out", beside_a_file).exit_code == 4
     assert kcli("bundle", tmp_path / "none", "--out", tmp_path / "b.tar.gz").exit_code == 3
     assert kcli("bundle", data / "orders-0" / f"{0:020}.log", "--out", tmp_path / "b.tar.gz").exit_code == 3
     assert kcli("bundle", data, "--topic", "absent", "--out", tmp_path / "b.tar.gz").exit_code == 3
