@@ -1,6 +1,6 @@
 #!/bin/sh
 # No replica in sync is left: which one costs least as the leader?
-# 0: one costs no committed record; 1: even the best may cost; 4: not all is read; else: kcli has no answer
+# 0: one costs no committed record; 1: even the best may; 4: not all is read, or a start cuts; else: no answer
 #
 # Before an unclean election, or before you delete a broker that may have the only good copy. Name the log
 # dirs or partition directories of ALL replicas, also those of brokers that are down (a copy will do):
@@ -21,7 +21,8 @@ ask() { # $answer and $status of kcli; what it cannot read, and each error findi
   case "$status $answer" in [014]" {"*) ;; *) echo "kcli has no answer: exit status $status" >&2
     exit $((status ? status : 2)) ;; esac
   new=$(printf '%s\n' "$answer" | jq -r '(.errors[] | "NOT READ: \(.path): \(.message)"),
-    (.findings[] | select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)")' |
+    (.findings[] | select(.severity == "error" or .code == "START-001")
+      | "\(.severity) \(.code) \(.path // .dir): \(.message)")' |
     grep -vxF -e "$gaps") || return 0
   gaps=$(printf '%s\n' "$gaps" "$new") && printf '%s\n' "$new" >&2
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # May the broker start on these log dirs?
-# 0: yes; 1: no, it would fail, wait, go without a log dir or lose records; else: kcli has no answer
+# 0: yes; 1: no, it would fail, wait, lose a log dir or records; 4: no, not all is read; else: no answer
 #
 # While the broker is down, with all of its log dirs:
 #   sh pre-start-gate.sh --server-config /etc/kafka/server.properties      or: sh pre-start-gate.sh DIR...
@@ -21,10 +21,9 @@ command -v jq > /dev/null || { echo "jq is not here" >&2 && exit 127; }
 export KCLI_CONFIG= # no setting of a person counts: neither the config file nor variables KCLI_...
 status=0
 answer=$(kcli startup -o json --fail-on error "$@") || status=$?
-case "$status $answer" in [01]" {"*) ;; *)
+case "$status $answer" in [014]" {"*) ;; *)
   echo "kcli has no answer: exit status $status. A log dir that was never formatted has none." >&2
-  exit $((status ? status : 2)) ;;
-esac
+  exit $((status ? status : 2)) ;; esac
 
 # Whether the process stays up, with all log dirs or with some: then a person may accept a loss.
 starts=$(printf '%s\n' "$answer" | jq -c '[.rows[] | select(.type == "startup_broker") | .outcome
@@ -32,7 +31,7 @@ starts=$(printf '%s\n' "$answer" | jq -c '[.rows[] | select(.type == "startup_br
 [ "$starts" != "[]" ] || { echo "kcli has no answer: name the log dirs of a broker" >&2 && exit 3; }
 # A log dir that was not given may have the only copy of what begins empty.
 printf '%s\n' "$answer" | jq -e 'any(.findings[]; .code == "START-021"
-  and (.message | contains("no other replica is in sync")))' > /dev/null && status=1
+  and (.message | contains("no other replica is in sync")))' > /dev/null && [ "$status" -eq 0 ] && status=1
 if [ "$status" -eq 1 ] && [ "${ACCEPT_LOSS:-no}" = yes ] && [ "$starts" = true ]; then
   echo "YES: it starts, and ACCEPT_LOSS=yes accepts this:"
   status=0
@@ -46,6 +45,7 @@ fi
 printf '%s\n' "$answer" | jq -r '
   def lost: if .records_lost == 0 or .outcome == "fails" then ""
     else ", loses \(.records_lost // "some") records" end;
+  (.errors[] | "NOT READ: \(.path): \(.message)"),
   (.rows[] | select(.type == "startup_broker")
     | "broker \(.broker_id) \(.outcome)\(lost)",
       (["why", .reason], ["where", .cause_path], ["server.log will say", .server_log], ["do", .remedy]

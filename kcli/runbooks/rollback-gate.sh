@@ -1,6 +1,6 @@
 #!/bin/sh
 # Would an older release start on these log dirs?
-# 0: yes; 1: no, it would fail, wait, go without a log dir or lose records; else: kcli has no answer
+# 0: yes; 1: no, it would fail, wait, lose a log dir or records; 4: no, not all is read; else: no answer
 #
 # Before a rollback, and better before the upgrade that may need one. Ask on every broker and controller:
 #   sh rollback-gate.sh 3.9 --server-config /etc/kafka/server.properties      or: ... 3.9 DIR...
@@ -19,14 +19,13 @@ shift
 
 status=0
 answer=$(kcli startup -o json --fail-on error --kafka-version "$release" "$@") || status=$?
-case "$status $answer" in [01]" {"*) ;; *)
-  echo "kcli has no answer: exit status $status" >&2 && exit $((status ? status : 2)) ;;
-esac
+case "$status $answer" in [014]" {"*) ;; *)
+  echo "kcli has no answer: exit status $status" >&2 && exit $((status ? status : 2)) ;; esac
 # Without the row of a broker these are no log dirs of one. One that was not given may have the only copy.
 printf '%s\n' "$answer" | jq -e 'any(.rows[]; .type == "startup_broker")' > /dev/null ||
   { echo "kcli has no answer: name the log dirs of a broker" >&2 && exit 3; }
 printf '%s\n' "$answer" | jq -e 'any(.findings[]; .code == "START-021"
-  and (.message | contains("no other replica is in sync")))' > /dev/null && status=1
+  and (.message | contains("no other replica is in sync")))' > /dev/null && [ "$status" -eq 0 ] && status=1
 if [ "$status" -eq 0 ]; then
   echo "YES: $release starts here. Roll back one broker, wait until its replicas are in sync, then the next."
 else
@@ -36,6 +35,7 @@ fi
 printf '%s\n' "$answer" | jq -r '
   def lost: if .records_lost == 0 or .outcome == "fails" then ""
     else ", loses \(.records_lost // "some") records" end;
+  (.errors[] | "NOT READ: \(.path): \(.message)"),
   (.rows[] | select(.type == "startup_broker")
     | "broker \(.broker_id) \(.outcome)\(lost)",
       (["why", .reason], ["server.log will say", .server_log] | select(.[1]) | "  \(.[0]): \(.[1])")),

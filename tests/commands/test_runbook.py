@@ -321,6 +321,17 @@ def test_rollback_gate(run, tmp_path):
 
 @pytest.mark.slow
 @needs_jq
+def test_gates_say_no_of_a_volume_that_is_gone(run, tmp_path, monkeypatch):
+    properties = prepare("4.3.1", "log dir d1 missing", tmp_path / "b")
+    monkeypatch.setenv("ACCEPT_LOSS", "yes")
+    for gate in (["pre-start-gate"], ["rollback-gate", "4.3"]):
+        status, said = run(*gate, "--server-config", properties)
+        assert status == 4 and "NO: do not start " in said and "No `meta.properties` found" in said
+        assert f"NOT READ: {tmp_path}/b/d1: no such file or directory\n" in said
+
+
+@pytest.mark.slow
+@needs_jq
 def test_nightly_sweep(run, tmp_path):
     prepare("4.3.1", "healthy", tmp_path / "b")
     runs = tmp_path / "runs"
@@ -555,6 +566,9 @@ def test_no_script_says_that_all_is_well_of_what_it_did_not_read(run, tmp_path):
     assert status == 2 and "replicas of two clusters" in said
     status, said = run("choose-leader", leader / "segments-0", "absent")
     assert status == 4 and "No partition is judged." in said
+    damage(leader / "zstd-0" / f"{0:020}.log")
+    status, said = run("choose-leader", "--topic", "zstd", leader, follower)
+    assert status == 4 and "warning START-001 " in said
     damage(follower / "segments-0" / f"{65:020}.log")
     status, said = run("before-truncation", "saved.ndjson", leader, follower, "--topic", "segments")
     assert status == 4 and "NOT ALL IS SAVED" in said
