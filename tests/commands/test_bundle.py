@@ -401,6 +401,16 @@ def test_kcli_says_the_same_of_a_bundle(command, data, tmp_path):
     assert words_aside(of_data) == words_aside(of_bundle)
 
 
+def test_a_torn_batch_keeps_its_length(tmp_path):
+    segment(log_dir(tmp_path / "data") / "orders-0", 0, put_range(0, 9)[:-20])
+    _, _, unpacked_to = bundle([tmp_path / "data"], tmp_path / "b.tar.gz")
+    torn = [
+        [one["message"] for one in ask("check", f"{folder}/data")[0]["findings"] if one["code"] == "LOG-001"]
+        for folder in (tmp_path, unpacked_to)
+    ]
+    assert torn[0] == torn[1] != []
+
+
 def test_the_same_log_dirs_give_the_same_bytes(data, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

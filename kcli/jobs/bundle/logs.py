@@ -298,7 +298,7 @@ def _unverified(file: DataFile, at: int, base: int | None) -> bytes:
         return prefix or bytes(kept)
     kept[:LENGTH_POSITION] = _offset(head, base)
     length = int.from_bytes(head[LENGTH_POSITION:LOG_OVERHEAD], "big", signed=True)
-    kept[LENGTH_POSITION:LOG_OVERHEAD] = _bounded(length, file.size - at).to_bytes(4, "big", signed=True)
+    kept[LENGTH_POSITION:LOG_OVERHEAD] = _bounded(length, SMALLEST_TEXT).to_bytes(4, "big", signed=True)
     magic = magic_of(head)
     kept[MAGIC_POSITION] = min(magic, ABOVE_LATEST) if magic >= 0 else NEGATIVE
     if is_legacy(magic):
