@@ -110,7 +110,10 @@ def _row(partition: Partition, problems: list[FileError], request: StartRequest)
     )
     if started is None:
         return []
-    yield from said_of_log(partition, given, started, request.fates)
+    try:
+        yield from said_of_log(partition, given, started, request.fates)
+    except FileError as error:
+        problems.append(error)
     return [log_start(partition, started)]
 
 

@@ -22,10 +22,11 @@ T = TypeVar("T")
 WHOLE_FILE_LIMIT = 64 * 1024 * 1024
 """Small files (checkpoints, snapshots, properties) are read whole up to this many bytes."""
 
+NO_PERMISSION = "no-permission"
 OS_ERRORS = {
     errno.ENOENT: "not-found",
-    errno.EACCES: "no-permission",
-    errno.EPERM: "no-permission",
+    errno.EACCES: NO_PERMISSION,
+    errno.EPERM: NO_PERMISSION,
     errno.EISDIR: "is-a-directory",
     errno.ENOTDIR: "not-a-directory",
     errno.ELOOP: "symlink-loop",

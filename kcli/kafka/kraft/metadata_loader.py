@@ -38,7 +38,7 @@ from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import LostEnd, lost_end, metadata_partition, snapshots
-from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
+from kcli.logdir.buffers import NO_PERMISSION, DataFile, FileError, file_error, read_optional, shown
 from kcli.logdir.log_dirs import is_locked, is_running, metadata_log, version_of
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import END, TORN, ZEROS, DamagedRange, Stop, describe_torn
@@ -128,9 +128,9 @@ class Metadata:
     `end_offset`: one past the last record of the log; `log_start_offset`: of it alone. `quorum`: None where
     nothing names a leader; `voters`: of the last VotersRecord (KIP-853). `record_places`: the first record of
     each type and version; `undecodable`: the first whose bytes are none of its type; `levels`,
-    `kraft_versions`: in log order. `has_passed_over`: a newer snapshot could not be read; `lost`: of the log
-    itself; `has_reached`: a record after `until` is there. `stamps`: epoch and time of records in
-    transactions. `is_whole`: nothing is damaged or missing.
+    `kraft_versions`: in log order. `has_passed_over`: a newer snapshot could not be read, `unread`: as kcli
+    may not; `lost`: of the log itself; `has_reached`: a record after `until` is there. `stamps`: epoch and
+    time of records in transactions. `is_whole`: nothing is damaged or missing.
     """
 
     def __init__(self, directory: str) -> None:
@@ -145,6 +145,7 @@ class Metadata:
         self.kraft_versions: list[FeatureLevel] = []
         self.findings: list[Finding] = []
         self.has_passed_over = False
+        self.unread: FileError | None = None
         self.log_start_offset = 0
         self.lost: LostEnd | None = None
         self.until = Until()
@@ -417,8 +418,13 @@ def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
 def metadata_of_log(
     partition: Partition, loaded: LoadedLog, snapshot: Callable[[Partition], Metadata] | None = None
 ) -> Metadata:
-    """Return what a metadata log holds: its newest whole snapshot, or what `snapshot` reads, and the log."""
+    """Return what a metadata log holds: its newest whole snapshot, or what `snapshot` reads, and the log.
+
+    FileError, too, for a snapshot that kcli may not read where the log does not have what it holds.
+    """
     metadata = (snapshot or newest_snapshot)(partition)
+    if metadata.unread is not None and loaded.log_start_offset > metadata.end_offset:
+        raise metadata.unread
     metadata.log_start_offset = loaded.log_start_offset
     start, metadata.lost = metadata.end_offset, lost_end(loaded)
     for segment in loaded.segments:
@@ -444,6 +450,7 @@ def take_quorum_state(metadata: Metadata, partition: Partition) -> None:
 def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: int | None = None) -> Metadata:
     """Return what the newest readable snapshot up to a record holds, or the oldest from `reached` on."""
     passed_over: list[Finding] = []
+    unread: FileError | None = None
     files = sorted(snapshots(partition.names, reached or 0).items(), reverse=reached is None)
     for (_, end_offset), file in files if reached != 0 else ():
         if until.is_past(end_offset - 1):
@@ -452,6 +459,7 @@ def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: i
         try:
             metadata = metadata_of_snapshot(path, os.path.join(partition.shown, shown(file)))
         except FileError as error:
+            unread = error if error.code == NO_PERMISSION else unread
             message = f"passed over: {error.message}"
             passed_over.append(
                 Finding(NOT_WHOLE, message, partition.shown, shown_path(partition, path), error.position)
@@ -460,12 +468,13 @@ def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: i
         if until.is_past(0, metadata.timestamp or 0):
             continue
         metadata.directory = partition.shown
-        return _passing_over(metadata, passed_over)
-    return _passing_over(Metadata(partition.shown), passed_over)
+        return _passing_over(metadata, passed_over, unread)
+    return _passing_over(Metadata(partition.shown), passed_over, unread)
 
 
-def _passing_over(metadata: Metadata, snapshots: list[Finding]) -> Metadata:
+def _passing_over(metadata: Metadata, snapshots: list[Finding], unread: FileError | None) -> Metadata:
     metadata.findings[:0] = snapshots
+    metadata.unread = unread
     metadata.has_passed_over = bool(snapshots)
     metadata.is_whole = metadata.is_whole and not snapshots
     return metadata

@@ -27,7 +27,7 @@ from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, ILLEGAL_STATE, BrokerError, file_batches, header
 from kcli.kafka.storage.metadata_log import metadata_partition, snapshots
-from kcli.logdir.buffers import DataFile, FileError, after_a_crash, file_error
+from kcli.logdir.buffers import NO_PERMISSION, DataFile, FileError, after_a_crash, file_error
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.partition_names import first_base, listed
 
@@ -37,7 +37,7 @@ NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
 NULL_POINTER = "NullPointerException"
 OUT_OF_RANGE = "OffsetOutOfRangeException"
 NO_SNAPSHOT_FILE = "not-found"
-UNREADABLE_SNAPSHOT = frozenset({"no-permission", "read-failed", "is-a-directory", "symlink-loop"})
+UNREADABLE_SNAPSHOT = frozenset({"read-failed", "is-a-directory", "symlink-loop"})
 NO_FOOTER = "the snapshot has no footer: its end is lost, as after a full disk"
 
 
@@ -54,6 +54,7 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
     """Return what is wrong with the newest snapshot in a directory of the metadata log; None for nothing.
 
     One without a file is passed over by `KafkaRaftLog.latestSnapshot`, and the log is read from offset 0.
+    FileError for one that kcli may not read: a broker writes it for its own user alone (mode 0400).
     """
     try:
         files, others = listed(metadata_log)
@@ -67,6 +68,8 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
         trouble = snapshot_trouble(path)
     except FileError as error:
         trouble = None
+        if error.code == NO_PERMISSION:
+            raise
         if error.code in UNREADABLE_SNAPSHOT:
             trouble = SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
         elif error.code == NO_SNAPSHOT_FILE and (log_start := _log_start(metadata_log, max(by_offset))) > 0:
@@ -172,7 +175,7 @@ def _check_header(path: str, records: list[int] | None) -> None:
 
 
 def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[Finding]:
-    """Yield what is wrong with the newest snapshot of a metadata log, or of a `copy` of it."""
+    """Yield what is wrong with the newest snapshot of a metadata log, or of a `copy` of it; FileError."""
     trouble = newest_snapshot_trouble(copy or partition.path) if partition.topic == CLUSTER_METADATA else None
     if trouble is not None:
         path = shown_path(partition, os.path.join(partition.path, os.path.basename(trouble.path)))

@@ -29,7 +29,12 @@ from kcli.kafka.kraft.fates import (
 from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, Version
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in, reads_snapshot
-from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP, bootstrap_level, newest_snapshot_trouble
+from kcli.kafka.kraft.metadata_snapshot import (
+    BOOTSTRAP,
+    SnapshotTrouble,
+    bootstrap_level,
+    newest_snapshot_trouble,
+)
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, unknown_level
 from kcli.kafka.kraft.partition_start import log_end_in
 from kcli.kafka.kraft.quorum_start import (
@@ -40,7 +45,7 @@ from kcli.kafka.kraft.quorum_start import (
 )
 from kcli.kafka.kraft.releases import Release, release_named
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError
-from kcli.logdir.buffers import FileError, irregular, shown
+from kcli.logdir.buffers import NO_PERMISSION, FileError, irregular, shown
 from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     METADATA_DIRECTORY,
@@ -138,6 +143,8 @@ def _of_quorum(plan: StartPlan, plans: Iterable[StartPlan]) -> StartPlan:
     meta = next((one.meta for one in plan.log_dirs if one.meta is not None and one.meta.version), None)
     if meta is None or plan.metadata_path is not None or plan.lost_metadata is not None or plan.stops:
         return plan
+    if any(log_dir.has_metadata_log for log_dir in plan.log_dirs):  # it is here, and cannot be read
+        return plan
     for other in plans:
         ids = {log_dir.meta.cluster_id for log_dir in other.log_dirs if log_dir.meta is not None}
         if other.metadata is not None and meta.cluster_id in ids and meta.node_id is not None:
@@ -224,9 +231,10 @@ def start_plan(
         return StartPlan(at_rest, config, start, all_stops, None, None, None, None, None)
     release = release_named(config.version)
     log_dir = metadata_log_dir or _metadata_log_dir(at_rest, start)
-    answer = None if log_dir is None else metadata_in(log_dir, as_started=release.version)
+    answer, trouble = (None, None) if log_dir is None else _metadata_log(log_dir, release)
     metadata = answer if isinstance(answer, Metadata) else None
-    path = None if log_dir is None or answer is None else os.path.join(log_dir, METADATA_DIRECTORY)
+    is_here = answer is not None and not _is_forbidden(answer)
+    path = os.path.join(log_dir, METADATA_DIRECTORY) if log_dir is not None and is_here else None
     log_failure = _log_failure(answer)
     quorum, node_id = config.quorum, node_of(at_rest, config)
     bootstrap = [*_bootstrap_stops(start, release, metadata)]
@@ -235,9 +243,6 @@ def start_plan(
         of_files = [*(stop for stop in start.stops if stop not in of_quorum), *bootstrap, *of_quorum]
     else:
         of_files = [*start.stops, *bootstrap]
-    trouble = None if log_dir is None else newest_snapshot_trouble(os.path.join(log_dir, METADATA_DIRECTORY))
-    if metadata is not None and not reads_snapshot(metadata, release.version):
-        trouble = None
     stops = of_files
     if trouble is not None and trouble.exception is not None:  # it is read before all records
         stops.append(StartFailure(trouble.exception, trouble.message, trouble.path))
@@ -248,7 +253,7 @@ def start_plan(
             failure = failure._replace(message=f"{trouble.message}; {failure.message}", path=trouble.path)
         stops += [] if failure is None else [failure]
     wait = None
-    if not stops and log_failure is None:
+    if not stops and log_failure is None and not _is_forbidden(answer):
         reason = wait_reason(node_id, _directory_id(at_rest, start), metadata, quorum)
         wait = None if reason is None else StartFailure("", reason, path or str(start.metadata_log_dir))
     image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
@@ -389,10 +394,28 @@ def _directory_id(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None
     return None if meta is None else meta.directory_id
 
 
+def _metadata_log(
+    log_dir: str, release: Release
+) -> tuple[Metadata | BrokerError | FileError | None, SnapshotTrouble | None]:
+    """Return what a release reads of the metadata log in a log dir, and what is wrong with its snapshot."""
+    answer = metadata_in(log_dir, as_started=release.version)
+    if isinstance(answer, Metadata) and not reads_snapshot(answer, release.version):
+        return answer, None
+    try:
+        return answer, newest_snapshot_trouble(os.path.join(log_dir, METADATA_DIRECTORY))
+    except FileError as error:
+        return error if isinstance(answer, Metadata) else answer, None
+
+
+def _is_forbidden(answer: object) -> bool:
+    """Whether kcli may not read the metadata log: the broker owns its files, and reads them."""
+    return isinstance(answer, FileError) and answer.code == NO_PERMISSION
+
+
 def _log_failure(answer: Metadata | BrokerError | FileError | None) -> StartFailure | None:
     if isinstance(answer, BrokerError):
         return StartFailure(answer.exception, answer.message, answer.path)
-    if isinstance(answer, FileError):
+    if isinstance(answer, FileError) and not _is_forbidden(answer):
         return StartFailure("IOException", answer.message, answer.path)
     return None
 

@@ -196,7 +196,8 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     if row.metadata_path is None and not counts["stray"]:
         whole = "whole " if CLUSTER_METADATA in (row.cause_path or "") else ""
         lines.append(
-            f"No {whole}metadata log is here: what the metadata decides is not judged (--metadata PATH)."
+            f"No {whole}metadata log could be read: what the metadata decides is not judged "
+            "(--metadata PATH)."
         )
     return lines
 
