@@ -16,6 +16,7 @@ from kcli.kafka.kraft.metadata_loader import (
     Metadata,
     cluster_image,
     image_in,
+    metadata_in,
     metadata_of_log,
     metadata_of_snapshot,
     undecodable_findings,
@@ -24,11 +25,11 @@ from kcli.kafka.kraft.metadata_loader import (
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.partition_state import PartitionState
 from kcli.kafka.storage.loaded_log import TopicConfig
-from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.buffers import NO_PERMISSION, FileError, shown
 from kcli.logdir.find import FileSet, Note, find
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, version_of
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, metadata_log, version_of
 from kcli.logdir.partition import Partition
-from kcli.logdir.targets import PARTITION, Selection
+from kcli.logdir.targets import PARTITION, Selection, Target
 
 
 def metadata_image(path: str) -> Image:
@@ -116,7 +117,10 @@ def with_undecodable(file_set: FileSet) -> FileSet:
 
 
 def with_topic_settings(file_set: FileSet, log_dir: str | None = None, *, are_given: bool = False) -> FileSet:
-    """Return the same with the metadata in a log dir, notes where settings are neither here nor given."""
+    """Return the same with the metadata in a log dir, notes where settings are neither here nor given.
+
+    Where kcli may not read the metadata that has them, that is a failure, too.
+    """
     if log_dir is not None:
         targets = [replace(target, metadata_dir=log_dir) for target in file_set.targets]
         file_set = replace(file_set, targets=targets)
@@ -127,7 +131,16 @@ def with_topic_settings(file_set: FileSet, log_dir: str | None = None, *, are_gi
     }
     unknown = {place for (place, _), target in by_place.items() if cluster_image(target) is None}
     notes = (Note("settings", shown(each)) for each in sorted(unknown))
-    return replace(file_set, notes=[*file_set.notes, *notes])
+    failures = [*file_set.failures, *unread_metadata(by_place.values())]
+    return replace(file_set, notes=[*file_set.notes, *notes], failures=failures)
+
+
+def unread_metadata(targets: Iterable[Target]) -> list[FileError]:
+    """Return of each metadata log of the targets' brokers that kcli may not read what it could not read."""
+    logs = (metadata_log(target.metadata_dir, target.log_dir) for target in targets)
+    answers = [metadata_in(os.path.dirname(path)) for path in dict.fromkeys(filter(None, logs))]
+    errors = (one for one in answers if isinstance(one, FileError) and one.code == NO_PERMISSION)
+    return [FileError(shown(error.path), *error.args[1:]) for error in errors]
 
 
 def newest_of(known: Iterable[KnownMetadata]) -> dict[str | None, KnownMetadata]:

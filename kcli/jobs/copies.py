@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from formats.names import NORMAL, PartitionDir
-from kcli.jobs.cluster_metadata import metadata_of, newest_images, with_undecodable
+from kcli.jobs.cluster_metadata import metadata_of, newest_images, unread_metadata, with_undecodable
 from kcli.jobs.common import topic_id_of
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.kafka.findings.collector import collect_findings
@@ -42,9 +42,10 @@ def counted_copies(file_set: FileSet, wants: Callable[[PartitionDir], bool] = la
     """Return the same with one directory of each partition that is selected: the copy that counts.
 
     Only directories that a broker serves count, no -delete, -stray or -future. A note says which copy it is.
-    Targets that are no partition directories stay.
+    Targets that are no partition directories stay. Metadata that kcli may not read is a failure.
     """
-    result = replace(file_set, targets=[], notes=list(with_undecodable(file_set).notes))
+    failures = [*file_set.failures, *unread_metadata(file_set.targets)]
+    result = replace(file_set, targets=[], notes=list(with_undecodable(file_set).notes), failures=failures)
     copies: dict[tuple[str | None, str, int], list[Target]] = {}
     only = sole_cluster(file_set.log_dirs)
     for target in file_set.targets:
@@ -75,7 +76,7 @@ def refuse_without(topic: str, counted: FileSet, file_set: FileSet) -> FileSet:
     """Return the copies that count and notes on what is not here; none, and why, where none is of a topic."""
     if any(map(_is_of(topic), counted.targets)):
         return replace(counted, notes=[*counted.notes, *absent_partitions(topic, file_set)])
-    if counted.failures:
+    if file_set.failures:
         return counted
     return replace(counted, targets=[], failures=[file_set.lacking(f"no partition of {topic} is here")])
 

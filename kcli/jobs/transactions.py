@@ -68,7 +68,7 @@ def with_coordinators(file_set: FileSet, selection: Selection) -> FileSet:
     result = counted_copies(file_set, lambda name: name.topic == TRANSACTION_STATE or selection.wants(name))
     if any(target.name and target.name.topic != TRANSACTION_STATE for target in result.targets):
         return result
-    if result.failures:
+    if file_set.failures:
         return replace(result, targets=[])
     error = file_set.lacking("no data partition here matches what was asked for")
     return replace(result, targets=[], failures=[error])

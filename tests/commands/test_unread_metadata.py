@@ -49,6 +49,12 @@ def root(tmp_path):
     return tmp_path / "dirs"
 
 
+def without_log(root):
+    """Leave of the metadata the snapshots alone."""
+    for path in (root / "d0" / METADATA).glob(f"{0:020}.*"):
+        path.unlink()
+
+
 def test_a_snapshot_of_mode_0400_is_an_error_and_stops_no_broker(root):
     snapshot = newest_snapshot(root)
     snapshot.chmod(0)
@@ -83,3 +89,19 @@ def test_a_log_that_has_all_that_the_snapshots_hold_gives_the_settings(root):
         path.chmod(0)
     for status, document, found in answers(root, "retention", "txn list"):
         assert (status, unread(document), "META-009" in found) == (0, [], False)
+
+
+def test_settings_that_only_an_unread_snapshot_has_are_an_error(root):
+    without_log(root)
+    for path in (root / "d0" / METADATA).glob("*.checkpoint"):
+        path.chmod(0)
+    for status, document, _ in answers(root, "retention", "compact", "txn list", "txn open"):
+        ((path, error),) = unread(document)
+        assert (status, error, path.endswith(".checkpoint")) == (4, "no-permission", True)
+
+
+def test_the_rows_of_what_was_read_are_there_nevertheless(root):
+    (root / "d0" / METADATA).chmod(0)
+    for status, document, found in answers(root, "retention", "txn list"):
+        assert (status, bool(document["rows"])) == (4, True)
+        assert found <= {"META-009", "COORD-005"}
