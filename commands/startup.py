@@ -72,6 +72,7 @@ def startup(
     from kcli.engine.contract import at_end
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
+    from kcli.jobs.common import failure_of
     from kcli.jobs.startup import broker_rows as broker
     from kcli.jobs.startup import replica_start as replicas
     from kcli.kafka.kraft.meta_properties import NEWEST
@@ -102,7 +103,9 @@ def startup(
             return start_plans(paths, config._replace(version=release), where)
 
         logs = replicas.log_starts(file_set, replace(request, known=known_settings(metadata_of(file_set))))
-        run_rows("startup", broker.release_rows(plans_of, logs), given.output, row=StartupReleaseRow)
+        unread = [failure_of(error) for error in broker.unread_metadata(start_plans(paths, config, where))]
+        rows = broker.release_rows(plans_of, logs)
+        run_rows("startup", rows, given.output, row=StartupReleaseRow, failures=unread)
     selection = inputs.selection()
     plans: list[StartPlan] = []
 

@@ -99,11 +99,19 @@ def run(command: Command) -> None:
             run.write(_rows(command, outcomes, units, inputs, run), parts)
 
 
-def run_rows(name: str, rows: Iterable[Item], output: Output, *, row: type[AnyRow] | None = None) -> None:
+def run_rows(
+    name: str,
+    rows: Iterable[Item],
+    output: Output,
+    *,
+    row: type[AnyRow] | None = None,
+    failures: Iterable[Failure] = (),
+) -> None:
     """Print rows that need no files, all of one class, as `run` does; always ends with typer.Exit."""
     with boundary(verbose=output.verbose):
         summary = new_summary(output)
         summary.answered = 1
+        summary.failures.extend(failures)
         run_answer(name, rows, output, summary, Answer(None if row is None else (declared_type(row),)))
 
 

@@ -20,13 +20,13 @@ def answer(words, *log_dirs):
 """
 
 
-def answers(root, *commands):
+def answers(root, *commands, names=("d0", "d1")):
     """Return status and document of commands over log dirs, by a user who may do only what everybody may."""
-    own, paths = root.parent / "own", (root / "d0", root / "d1")
+    own = root.parent / "own"
     shutil.copytree(root, own)  # other files are read with all rights, so that nothing is left to import
-    first = "\n".join(f"answer({words!r}, '{own}/d0', '{own}/d1')" for words in commands)
+    first = "\n".join(f"answer({words!r}, *(f'{own}/{{name}}' for name in {names!r}))" for words in commands)
     then = f"print(json.dumps([answer(words, *sys.argv[1:]) for words in {commands!r}]))"
-    said = json.loads(as_unprivileged(f"{ANSWER}\n{first}", then, *paths))
+    said = json.loads(as_unprivileged(f"{ANSWER}\n{first}", then, *(root / name for name in names)))
     return [(status, document, codes(document)) for status, document in said]
 
 
@@ -61,6 +61,16 @@ def test_a_snapshot_of_mode_0400_is_an_error_and_stops_no_broker(root):
     for status, document, found in answers(root, "startup", "check", "ls"):
         assert (status, unread(document)) == (4, [(str(snapshot), "no-permission")])
         assert not found & {"START-009", "META-008"}
+
+
+def test_metadata_beside_the_log_dirs_and_that_of_all_releases_is_an_error_too(root):
+    snapshot = newest_snapshot(root)
+    snapshot.chmod(0)
+    beside = answers(root, "startup", "check", "ls", names=("d1",))
+    shutil.rmtree(root.parent / "own")
+    for status, document, found in (*beside, *answers(root, "startup --releases", "startup --topic orders")):
+        assert (status, unread(document)) == (4, [(str(snapshot), "no-permission")])
+        assert "START-009" not in found
 
 
 @pytest.mark.parametrize("name", [f"{0:020}.log", "quorum-state", "."])

@@ -33,7 +33,7 @@ from kcli.kafka.kraft.start_findings import (
 )
 from kcli.kafka.kraft.start_plan import StartPlan, begun_empty
 from kcli.kafka.storage.file_actions import DISK_BLOCK, in_blocks
-from kcli.logdir.buffers import shown
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import FileSet, log_dir_targets
 from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
@@ -104,12 +104,28 @@ def release_rows(
 
 
 def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
-    """Return the same, log dirs that were named last: all of it decides. Nothing if none is selected."""
+    """Return the same, log dirs that were named last: all of it decides. Nothing if none is selected.
+
+    Metadata that kcli may not read is a failure here where it lies in none of the log dirs.
+    """
     empty = begun_empty(plans, selection)
     is_any = any(selection.wants(target.name) for target in file_set.targets)
     if selection.names and not (is_any or empty or any(plan.stops or plan.wait for plan in plans)):
         return replace(file_set, targets=[])
-    return replace(file_set, targets=[*file_set.targets, *log_dir_targets(file_set)], begun_empty=empty)
+    named = plans if file_set.named_log_dirs else ()
+    apart = [plan for plan in named if not any(one.has_metadata_log for one in plan.log_dirs)]
+    return replace(
+        file_set,
+        targets=[*file_set.targets, *log_dir_targets(file_set)],
+        failures=[*file_set.failures, *unread_metadata(apart)],
+        begun_empty=empty,
+    )
+
+
+def unread_metadata(plans: Iterable[StartPlan]) -> Iterator[FileError]:
+    """Yield what of the metadata logs of brokers kcli may not read."""
+    for error in (plan.unread for plan in plans if plan.unread is not None):
+        yield FileError(shown(error.path), *error.args[1:])
 
 
 def broker_findings(plans: Sequence[StartPlan]) -> Reduce:

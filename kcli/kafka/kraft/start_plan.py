@@ -77,7 +77,7 @@ class StartPlan(NamedTuple):
     runs, and where no log is loaded. `metadata_log_failure`: why that log does not load. `lost_metadata`:
     that it loads without records that decide; its exception is what server.log says. `copy_of`: of which log
     dirs, in words. `strays`: what the metadata makes of -stray directories; `blocked`: why a log dir goes
-    offline as a log is made in it.
+    offline as a log is made in it. `unread`: what of the metadata log kcli may not read: nothing decides.
     """
 
     log_dirs: tuple[LogDirState, ...]
@@ -93,6 +93,7 @@ class StartPlan(NamedTuple):
     copy_of: str | None = None
     strays: Mapping[str, Fate] = {}
     blocked: Mapping[str, StartFailure] = {}
+    unread: FileError | None = None
 
     @property
     def node_id(self) -> int | None:
@@ -143,7 +144,7 @@ def _of_quorum(plan: StartPlan, plans: Iterable[StartPlan]) -> StartPlan:
     meta = next((one.meta for one in plan.log_dirs if one.meta is not None and one.meta.version), None)
     if meta is None or plan.metadata_path is not None or plan.lost_metadata is not None or plan.stops:
         return plan
-    if any(log_dir.has_metadata_log for log_dir in plan.log_dirs):  # it is here, and cannot be read
+    if plan.unread is not None:
         return plan
     for other in plans:
         ids = {log_dir.meta.cluster_id for log_dir in other.log_dirs if log_dir.meta is not None}
@@ -233,9 +234,10 @@ def start_plan(
     log_dir = metadata_log_dir or _metadata_log_dir(at_rest, start)
     answer, trouble = (None, None) if log_dir is None else _metadata_log(log_dir, release)
     metadata = answer if isinstance(answer, Metadata) else None
-    is_here = answer is not None and not _is_forbidden(answer)
+    unread = answer if isinstance(answer, FileError) and answer.code == NO_PERMISSION else None
+    is_here = answer is not None and unread is None
     path = os.path.join(log_dir, METADATA_DIRECTORY) if log_dir is not None and is_here else None
-    log_failure = _log_failure(answer)
+    log_failure = None if unread is not None else _log_failure(answer)
     quorum, node_id = config.quorum, node_of(at_rest, config)
     bootstrap = [*_bootstrap_stops(start, release, metadata)]
     of_quorum = [stop for stop in start.stops if os.path.basename(stop.path) == QUORUM_STATE]
@@ -253,7 +255,7 @@ def start_plan(
             failure = failure._replace(message=f"{trouble.message}; {failure.message}", path=trouble.path)
         stops += [] if failure is None else [failure]
     wait = None
-    if not stops and log_failure is None and not _is_forbidden(answer):
+    if not stops and log_failure is None and unread is None:
         reason = wait_reason(node_id, _directory_id(at_rest, start), metadata, quorum)
         wait = None if reason is None else StartFailure("", reason, path or str(start.metadata_log_dir))
     image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
@@ -267,6 +269,7 @@ def start_plan(
     is_left = decided is not None and path is None and _is_of_zookeeper(at_rest, config)
     lost = StartFailure(STRAY_LINE, LEFT_BY_ZOOKEEPER, at_rest[0].path) if is_left else None
     plan = StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided, lost)
+    plan = plan._replace(unread=unread)
     if judged is not None:
         plan = plan._replace(strays=_strays(judged), blocked=_blocked(plan))
     return _without_lost_metadata(plan)
@@ -407,15 +410,10 @@ def _metadata_log(
         return error if isinstance(answer, Metadata) else answer, None
 
 
-def _is_forbidden(answer: object) -> bool:
-    """Whether kcli may not read the metadata log: the broker owns its files, and reads them."""
-    return isinstance(answer, FileError) and answer.code == NO_PERMISSION
-
-
 def _log_failure(answer: Metadata | BrokerError | FileError | None) -> StartFailure | None:
     if isinstance(answer, BrokerError):
         return StartFailure(answer.exception, answer.message, answer.path)
-    if isinstance(answer, FileError) and not _is_forbidden(answer):
+    if isinstance(answer, FileError):
         return StartFailure("IOException", answer.message, answer.path)
     return None
 
