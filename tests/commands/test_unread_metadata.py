@@ -91,7 +91,7 @@ def test_the_first_lines_say_that_the_metadata_is_not_judged(root):
     text = as_unprivileged(f"{ANSWER}\n{own}", f"print({there})", root / "d0")
     assert text.startswith("Incomplete: 1 input was not read")
     assert "would start (Kafka" in text
-    assert "No metadata log could be read: what the metadata decides is not judged" in text
+    assert "No readable metadata log is here: what the metadata decides is not judged" in text
 
 
 def test_a_log_that_has_all_that_the_snapshots_hold_gives_the_settings(root):

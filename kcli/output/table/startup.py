@@ -194,10 +194,9 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     lines = [f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.", *cause, *lying]
     lines += [f"{read[0].upper()}{read[1:]}."] if news or asks else []
     if row.metadata_path is None and not counts["stray"]:
-        whole = "whole " if CLUSTER_METADATA in (row.cause_path or "") else ""
+        lacks = "whole" if CLUSTER_METADATA in (row.cause_path or "") else "readable"
         lines.append(
-            f"No {whole}metadata log could be read: what the metadata decides is not judged "
-            "(--metadata PATH)."
+            f"No {lacks} metadata log is here: what the metadata decides is not judged (--metadata PATH)."
         )
     return lines
 
