@@ -69,15 +69,15 @@ class Section(NamedTuple):
         lines = [block.lines[0] for block in takewhile(lambda block: block.kind == "text", self.blocks)]
         bold = [*takewhile(lambda line: all(style == "bold" for _, style in line), lines)]
         texts = dict.fromkeys("".join(text for text, _ in line) for line in bold or lines[:1])
-        said = " ".join(text for place, text in enumerate(texts) if place < 2 or not CAUSE.match(text))
+        verdict = " ".join(text for place, text in enumerate(texts) if place < 2 or not CAUSE.match(text))
         causes = [
             one
             for one in self.findings
             if one.place and (one.severity == SEVERITIES[-1] or is_bad_finding(self.name, one))
         ]
-        if causes and not any(_name(one) in said for one in causes):
-            said = f"{said.removesuffix('.')}. {causes[0].place}: {causes[0].message}."
-        return said
+        if causes and not any(_name(one) in verdict for one in causes):
+            verdict = f"{verdict.removesuffix('.')}. {causes[0].place}: {causes[0].message}."
+        return verdict
 
     @property
     def rank(self) -> int:
@@ -106,10 +106,10 @@ def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[
         page = page_of(rows, view, summary.messages)
         status = ExitStatus(summary.status())
         lost = unread(page.failures)
-        said = [
+        messages = [
             f"{one.path}: {one.message}" if one in lost and one.path else one.message for one in page.failures
         ]
-        blocks = page.blocks or [*map(text_block, said)]
+        blocks = page.blocks or [*map(text_block, messages)]
         if status is ExitStatus.NOTHING_ANSWERED and not lost and name not in STATUS_FROM:
             answers.append(Section(name, line, blocks, None))
         else:

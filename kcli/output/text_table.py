@@ -30,8 +30,8 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         return
     chosen = list(view.chosen(rows))
     findings, failures = tail()
-    said = [] if chosen else without_rows(view.types[0].name, findings, failures)
-    if not (chosen or said):
+    lines = [] if chosen else without_rows(view.types[0].name, findings, failures)
+    if not (chosen or lines):
         return
     from kcli.output.console import Console
     from kcli.output.table.fitted_table import sentences
@@ -49,9 +49,9 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         color_system="standard" if screen.is_colored else None,
         _environ={},
     )
-    if said:
-        last = f"{said[-1]} {findings_line(findings)}".rstrip()
-        console.print(sentences(screen, *said[:-1], last), crop=False)
+    if lines:
+        last = f"{lines[-1]} {findings_line(findings)}".rstrip()
+        console.print(sentences(screen, *lines[:-1], last), crop=False)
     for part in draw_rows(chosen, view, findings, failures) if chosen else ():
         console.print(part, crop=False)
 
@@ -95,8 +95,8 @@ def _drawn(
     drawn = [row_type for row_type in view.types if of_type[row_type.name]]
     for row_type in drawn:
         yield from [] if row_type is drawn[0] else [""]
-        said = findings if row_type is drawn[-1] else ()
-        given = TableInput(of_type[row_type.name], screen, said, bool(view.sort), findings, lacks)
+        own = findings if row_type is drawn[-1] else ()
+        given = TableInput(of_type[row_type.name], screen, own, bool(view.sort), findings, lacks)
         yield from draw(row_type, given)
         lacks = ""
 

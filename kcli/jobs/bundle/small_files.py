@@ -108,7 +108,7 @@ def index_without_payload(file: DataFile, kind: str, facts: BundledFile) -> Iter
     base, has_grown = facts.base or 0, False
     with suppress(OSError):
         has_grown = facts.log is not None and os.path.getsize(log_of(file.path)) > facts.log.positions[0]
-    known = {} if facts.log is None else _known(facts.log, has_grown=has_grown)
+    of_log = {} if facts.log is None else _numbers_of(facts.log, has_grown=has_grown)
     for at in range(0, file.size, size * ENTRIES_AT_ONCE):
         chunk = file.read(at, size * ENTRIES_AT_ONCE)
         whole = len(chunk) - len(chunk) % size
@@ -116,9 +116,9 @@ def index_without_payload(file: DataFile, kind: str, facts: BundledFile) -> Iter
         strange = np.zeros(len(rows), np.bool_)
         for name, form in fields:
             values, most = rows[name].astype(np.int64), LARGEST.get(name, NEAR)
-            marks = known.get(name, np.array([-1, most, max(most, base + NEAR)]))
+            marks = of_log.get(name, np.array([-1, most, max(most, base + NEAR)]))
             wrong = (values < -1) | (values > most)
-            if name in known:
+            if name in of_log:
                 wrong = ~np.isin(values, marks)
             elif name not in LARGEST:
                 wrong &= abs(values - base) > NEAR
@@ -139,7 +139,7 @@ def log_of(path: str) -> str:
     return _INDEX.sub(".log", path)
 
 
-def _known(log: BundledFile, *, has_grown: bool) -> dict[str, NDArray[np.int64]]:
+def _numbers_of(log: BundledFile, *, has_grown: bool) -> dict[str, NDArray[np.int64]]:
     """Return the positions and the times that entries may have, rising; the end unless it is no end now."""
     return {
         "position": np.union1d((-1, 0), np.array(log.positions[has_grown:])),
@@ -168,11 +168,11 @@ def text_without_payload(data: bytes, kind: str, topics: Container[str]) -> byte
 
     form, kept = _BROKER_LINES.get(kind), []
     for line in data.splitlines(keepends=True):
-        known = form and form.fullmatch(line.strip())
-        if not known:
+        match = form and form.fullmatch(line.strip())
+        if not match:
             kept.append(_KEPT_WORD.sub(filled, line))
-        elif known.lastindex and known[1].decode() not in topics:
-            kept.append(known[1].translate(_FILLED_WORD).join(line.split(known[1], 1)))
+        elif match.lastindex and match[1].decode() not in topics:
+            kept.append(match[1].translate(_FILLED_WORD).join(line.split(match[1], 1)))
         else:
             kept.append(line)
     return b"".join(kept)
