@@ -53,6 +53,8 @@ ELSEWHERE = {
     "kcli/kafka/kraft/start_plan.py": "tests/starts/test_states.py",
     "kcli/kafka/findings/catalogue.py": "tests/test_documents.py",
     "kcli/kafka/integrity/checks/*": "tests/kcli/jobs/check/test_check_damages.py",
+    "kcli/kafka/integrity/checkpoints.py": "tests/kcli/jobs/test_checkpoint.py",
+    "kcli/kafka/integrity/compacted.py": "tests/kcli/jobs/replica/test_replica_diff.py",
     "kcli/kafka/findings/collector.py": "tests/kcli/jobs/scan/test_scan.py",
     "kcli/kafka/storage/surviving_files.py": "tests/kcli/kafka/kraft/test_partition_start.py",
     "kcli/kafka/kraft/partition_state.py": "tests/oracle/test_elections_oracle.py",

@@ -1,33 +1,11 @@
 """`checkpoint show`: the checkpoint files around each partition, joined, and held against its log."""
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-
-from formats.checkpoint import EpochEntry, read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
-from formats.types import TopicPartition
-from kcli.jobs.common import Reporting, Yield, partition_job, where
-from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.findings.findings import Finding
+from kcli.jobs.common import Yield, partition_job, where
 from kcli.kafka.integrity import offset_invariants
-from kcli.kafka.kraft.log_config import COMPACT, OF_INTERNAL_TOPICS, POLICY
-from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
-from kcli.kafka.kraft.metadata_loader import configuration_of
+from kcli.kafka.integrity.checkpoints import broken_invariants, contradictions, stored_offsets
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpointed
-from kcli.logdir.buffers import FileError, read_optional, reading, shown
-from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition
-from kcli.logdir.partition_names import DELETED, first_base
-from kcli.logdir.targets import Target
 from kcli.rows.partitions import CheckpointRow
-
-CLEANER, LOST_END = "cleaner-offset-checkpoint", "LOG-025"
-COMPACTED_TOPICS = frozenset(
-    topic for topic, made_with in OF_INTERNAL_TOPICS.items() if made_with[POLICY] == COMPACT[POLICY]
-)
-"""Topics that every cluster compacts."""
 
 
 @partition_job
@@ -37,7 +15,7 @@ def show(partition: Partition) -> Yield:
     lines = loaded.epoch_lines
     latest = lines[-1] if lines else None
     offsets = (yield from stored_offsets(partition, lines))._replace(log_end=loaded.log_end_offset)
-    violated = _violations(partition.target, offsets)
+    violated = broken_invariants(partition.target, offsets)
     yield CheckpointRow(
         where(partition),
         log_start_offset=offsets.log_start,
@@ -52,146 +30,3 @@ def show(partition: Partition) -> Yield:
         violations=(*[offset_invariants.START_ABOVE_END] * loaded.emptied, *(one.name for one in violated)),
     )
     yield from contradictions(partition.target, offsets)
-
-
-def stored_offsets(
-    partition: Partition, lines: Sequence[EpochEntry] | None
-) -> Reporting[offset_invariants.Offsets]:
-    """Yield which checkpoints cannot be used; return a partition's offsets; `lines` of its epochs."""
-    facts = partition.directory
-    return offset_invariants.Offsets(
-        log_start=checkpointed(facts.log_start_offsets, partition),
-        recovery_point=checkpointed(facts.recovery_points, partition),
-        high_watermark=checkpointed(facts.high_watermarks, partition),
-        cleaner_point=(yield from cleaner_point(partition)),
-        epoch_start=lines[-1].start_offset if lines else None,
-        log_end=None,
-        clean=facts.clean_shutdown,
-    )
-
-
-def contradictions(target: Target, offsets: offset_invariants.Offsets) -> Iterator[Finding]:
-    """Yield a finding for each invariant that does not hold in a partition directory.
-
-    Beside a running broker there is none: it writes each file at another time, and the lines of a topic that
-    is created again are those of the deleted one until then. A clean stop flushes each log up to its end, and
-    checkpoints that as its recovery point: a log that ends below it has lost records since
-    (`LogManager.shutdown`). So has one that is empty after a kill: a crash loses what was not flushed.
-    """
-    is_empty = offsets.log_end is not None and offsets.log_end <= (offsets.log_start or 0)
-    violated = _violations(target, offsets)
-    if violated and is_running(target):
-        return
-    for one in violated:
-        is_lost = (offsets.clean or is_empty) and one.name == offset_invariants.FLUSHED_ABOVE_END
-        message = f"{one.name}: {one.found}, {one.limit} at most; {one.effect}"
-        if is_lost:
-            message = f"the log was flushed up to offset {one.found}, and a start opens it with the log end "
-            message += f"{one.limit}: at most {one.found - one.limit} records are missing there"
-        yield Finding(
-            LOST_END if is_lost else "CKPT-001",
-            message,
-            dir=target.shown,
-            expected=one.limit,
-            found=one.found,
-        )
-
-
-def missing_records(partition: Partition, given: Checkpoints, log: LoadedLog) -> Iterator[Finding]:
-    """Yield what checkpoint files know that the log which a start opens does not hold."""
-    stored = collect_findings(stored_offsets(partition, log.epoch_lines), [])
-    offsets = stored._replace(
-        recovery_point=given.recovery_point, high_watermark=given.high_watermark, clean=given.clean
-    )
-    yield from contradictions(partition.target, offsets._replace(log_end=log.log_end_offset))
-
-
-def lost_end(partition: Partition, log: LoadedLog) -> Iterator[Finding]:
-    """Yield that a log ends below what was flushed: answers from its records lack those behind its end."""
-    yield from (one for one in missing_records(partition, log.checkpoints, log) if one.code == LOST_END)
-
-
-def _violations(target: Target, offsets: offset_invariants.Offsets) -> list[offset_invariants.Violation]:
-    """Return the invariants that do not hold: none of a -delete or -stray one, whose lines are not its."""
-    if target.name is not None and target.name.kind in {DELETE, STRAY}:
-        return []
-    return list(offset_invariants.violations(offsets))
-
-
-def beginning_findings(
-    partition: Partition, lines: Sequence[EpochEntry], *, is_tiered: bool | None
-) -> Iterator[Finding]:
-    """Yield that the first segments are gone from a log that was stopped cleanly; `lines` are its epochs.
-
-    A broker that deletes segments cuts the leader epochs at the new log start
-    (`LeaderEpochFileCache.truncateFromStartAsyncFlush`). It checkpoints a log start below the first segment
-    of tiered logs alone (`LogManager.checkpointLogStartOffsets`): of one nothing is said.
-    """
-    name, facts = partition.target.name, partition.directory
-    if name is None or name.kind != NORMAL or name.topic == CLUSTER_METADATA:
-        return
-    if not facts.clean_shutdown or facts.log_start_offsets is None or is_tiered:
-        return
-    first = first_base(partition.names, DELETED)  # these were left out on purpose
-    log_start = checkpointed(facts.log_start_offsets, partition)
-    begin, words = first, ""
-    if log_start is not None and log_start < first:
-        if is_tiered is None:
-            return
-        begin, words = log_start, f"the log start is {log_start}"
-    if lines and lines[0].start_offset < begin:
-        begin = lines[0].start_offset
-        words = f"leader epoch {lines[0].epoch} begins at {begin}"
-    if words:
-        words += f", the first segment at {first}"
-        yield Finding("LOG-022", words, dir=partition.shown, expected=first, found=begin)
-
-
-def cleaner_point(partition: Partition) -> Reporting[int | None]:
-    """Yield why the cleaner's checkpoint cannot be used; return the partition's line of it, None without."""
-    log_dir = partition.target.log_dir
-    if log_dir is None or partition.topic is None or partition.number is None:
-        return None
-    path = os.path.join(log_dir, CLEANER)
-    try:
-        points = _points(path, version_of(path))
-    except FileError as error:
-        yield Finding("DIR-005", error.message, dir=shown(log_dir), path=shown(path), position=error.position)
-        return None
-    return points.get(TopicPartition(partition.topic, partition.number))
-
-
-def is_compacted(*replicas: Partition, known: KnownSettings = NO_KNOWN_SETTINGS) -> Reporting[bool | None]:
-    """Yield why a cleaner's checkpoint cannot be used; return `is_cleaned` of the replicas together."""
-    answer = None
-    for replica in replicas:
-        cleaned = is_cleaned(replica, (yield from cleaner_point(replica)), known)
-        answer = cleaned if answer is None else answer or bool(cleaned)
-    return answer
-
-
-def is_cleaned(partition: Partition, cleaner_point: int | None, known: KnownSettings) -> bool | None:
-    """Whether a cleaner compacts a partition, whose line in the cleaner's checkpoint is `cleaner_point`.
-
-    None: no cleaner knows it, and no metadata log says what the policy of its topic is: neither one that is
-    `known`, nor that of its broker. Of a metadata log itself, segments are only deleted (`KafkaRaftLog`).
-    """
-    if partition.topic == CLUSTER_METADATA:
-        return False
-    if partition.topic in COMPACTED_TOPICS or cleaner_point is not None:
-        return True
-    by_inputs = known.is_compacted(partition)
-    if by_inputs is not None:
-        return by_inputs
-    config = configuration_of(partition)
-    return None if config is None else config.is_compacted
-
-
-@lru_cache(maxsize=64)
-def _points(path: str, _version: tuple[int, int, int] | None) -> Mapping[TopicPartition, int]:
-    """Return the offsets of a checkpoint file; a file that did not change is read once."""
-    data = read_optional(path)
-    if data is None:
-        return {}
-    with reading(path):
-        return read_offset_checkpoint(data)

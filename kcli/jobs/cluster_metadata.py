@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
-from kcli.jobs.common import Reporting, topic_id_of
+from kcli.jobs.common import topic_id_of
 from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.log_settings import KnownSettings, topic_configs
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import (

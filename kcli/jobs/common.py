@@ -57,7 +57,6 @@ PROBLEMS = ((IRREGULAR, "LOG-012"), (CANNOT_READ, "LOG-008"), ({INCOMPLETE}, "DI
 """Codes of the problem of a log dir's own file -> the finding about it, the first that fits."""
 FIRST_PAUSE = 0.01  # seconds between the first two attempts; each further pause is twice as long
 
-Reporting: TypeAlias = Generator[Finding, None, T]  # yields what is wrong, and returns what a caller asks
 Yield: TypeAlias = Iterable[Item | Finding]  # what the work of a job gives
 YieldAndReturn: TypeAlias = Generator[Item | Finding, None, object]
 """The same of work that also returns something: the partial of its outcome."""

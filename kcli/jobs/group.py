@@ -16,8 +16,7 @@ from formats.checkpoint import EpochEntry
 from formats.messages.decode import KEYS
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, PartitionDir
 from kcli.engine.contract import Unit
-from kcli.jobs.checkpoint import cleaner_point
-from kcli.jobs.common import Reporting, Yield, YieldAndReturn, partition_job, topic_id_of, unit_job
+from kcli.jobs.common import Yield, YieldAndReturn, partition_job, topic_id_of, unit_job
 from kcli.jobs.copies import absent_partitions, counted_copies, refuse_without
 from kcli.jobs.ls import bounded_start
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
@@ -41,7 +40,8 @@ from kcli.kafka.coordinator.group_state import expiry_of, generation_of, members
 from kcli.kafka.coordinator.share_state import UNSET, fold_share_state
 from kcli.kafka.coordinator.storage_use import StorageUse
 from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
+from kcli.kafka.integrity.checkpoints import cleaner_point
 from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.kafka.kraft.metadata_loader import cluster_image, image_in

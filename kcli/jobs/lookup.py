@@ -18,8 +18,8 @@ from formats.magic import is_legacy
 from formats.message_set import LegacyMessage, message_set, messages
 from formats.record import Record, batch_records
 from kcli.engine.contract import Unit
-from kcli.jobs.common import Reporting, Yield, partition_job, unit_job, where
-from kcli.kafka.findings.findings import Finding
+from kcli.jobs.common import Yield, partition_job, unit_job, where
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.lineage import Leader, serving
 from kcli.kafka.storage.loaded_log import LoadedLog

@@ -8,19 +8,10 @@ from dataclasses import replace
 
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, FileName
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import (
-    Reporting,
-    YieldAndReturn,
-    answer_once,
-    failure_of,
-    moved,
-    topic_id_of,
-    undisturbed,
-    where,
-)
+from kcli.jobs.common import YieldAndReturn, answer_once, failure_of, moved, topic_id_of, undisturbed, where
 from kcli.jobs.startup.replica_start import StartRequest, log_start, said_of_log, start_others
 from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.partition_start import attempt, is_recovered, start, unflushed_bytes
 from kcli.kafka.storage.load_findings import checkpointed_epochs

@@ -1,9 +1,9 @@
 """`producers`: what a broker remembers of each producer once it has loaded a partition."""
 
-from kcli.jobs.checkpoint import lost_end
-from kcli.jobs.common import Reporting, Yield, partition_job, where
+from kcli.jobs.common import Yield, partition_job, where
 from kcli.jobs.startup.replica_start import forgets_producers
-from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding
+from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding, Reporting
+from kcli.kafka.integrity.checkpoints import lost_end
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.partition_start import follow_producers, start
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings

@@ -5,8 +5,7 @@ from dataclasses import replace
 from itertools import repeat
 
 from kcli.engine.contract import Unit
-from kcli.jobs.common import Reporting
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (
     FetchRounds,

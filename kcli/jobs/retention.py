@@ -14,12 +14,12 @@ from formats.batch import HEADER_SIZE, NO_TIMESTAMP
 from formats.magic import read_header
 from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from kcli.engine.contract import Unit
-from kcli.jobs.checkpoint import CLEANER, cleaner_point
-from kcli.jobs.common import Reporting, Yield, answer, unit_job, where
+from kcli.jobs.common import Yield, answer, unit_job, where
 from kcli.jobs.log_times import Ends, ends_of, first_horizon, future, rolls_at
 from kcli.jobs.lookup import failing_lookup
 from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
+from kcli.kafka.integrity.checkpoints import CLEANER, cleaner_point
 from kcli.kafka.kraft.log_config import (
     CLEANER_ENABLE,
     OF_BATCHES,

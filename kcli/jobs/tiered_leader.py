@@ -13,10 +13,10 @@ from functools import wraps
 from formats.errors import FormatError
 from formats.names import NORMAL, REMOTE_LOG_METADATA, PartitionDir
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Reporting, Yield, answer
+from kcli.jobs.common import Yield, answer
 from kcli.jobs.metadata_partitions import RemoteEvents, cluster_of, metadata_partition, read_events
 from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.log_settings import NEVER_TIERED, topic_config
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import start

@@ -17,7 +17,6 @@ from kcli.jobs.check.contradictions import with_damaged_states
 from kcli.jobs.check.incremental import IncrementalState
 from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_directories, where_of_log_dir
 from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
-from kcli.jobs.checkpoint import beginning_findings, contradictions, is_cleaned, stored_offsets
 from kcli.jobs.cluster_metadata import with_undecodable
 from kcli.jobs.group import UNLOADABLE, GroupQuery, list_groups, offsets
 from kcli.jobs.retention import RetentionQuery
@@ -28,7 +27,8 @@ from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_direct
 from kcli.jobs.startup.replica_start import StartRequest, start_others
 from kcli.jobs.transactions import hanging_transactions
 from kcli.jobs.transactions import listed as listed_transactions
-from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.kafka.findings.findings import SEVERITIES, Finding, Reporting
+from kcli.kafka.integrity.checkpoints import beginning_findings, contradictions, stored_offsets
 from kcli.kafka.integrity.checks.partitions import (
     PartitionFiles,
     PartitionJudge,
@@ -38,6 +38,7 @@ from kcli.kafka.integrity.checks.partitions import (
 )
 from kcli.kafka.integrity.checks.producer_files import producer_snapshots
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
+from kcli.kafka.integrity.compacted import is_cleaned
 from kcli.kafka.integrity.offset_invariants import violations
 from kcli.kafka.kraft.log_settings import KnownSettings
 from kcli.kafka.kraft.meta_properties import StartFailure, Version
@@ -196,9 +197,7 @@ class StartEffect(NamedTuple):
     failure: StartFailure | None
 
 
-def inspect_files(
-    partition: Partition, known: KnownSettings
-) -> common.Reporting[PartitionFiles | StartFailure]:
+def inspect_files(partition: Partition, known: KnownSettings) -> Reporting[PartitionFiles | StartFailure]:
     """Yield what a start finds; return what the files of the directory say, or why the log does not load."""
     settings = start_settings(partition, known)
     inspected = yield from attempt(partition, inspect(partition, settings))

@@ -10,10 +10,10 @@ from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
 from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Reporting, Yield, answer, other_identity, unit_job, where
+from kcli.jobs.common import Yield, answer, other_identity, unit_job, where
 from kcli.jobs.lookup import resolve
 from kcli.jobs.replica_pairs import dropped_by_start, load_replica, report_alone
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
     CACHE,

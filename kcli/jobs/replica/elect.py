@@ -7,9 +7,9 @@ from typing import NamedTuple
 from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Unit
 from kcli.jobs.cluster_metadata import metadata_image, state_in
-from kcli.jobs.common import Reporting, Yield, other_identity, unit_job, where
+from kcli.jobs.common import Yield, other_identity, unit_job, where
 from kcli.jobs.replica_pairs import load_replica, report_alone, start_finding
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
 from kcli.kafka.kraft.failover import Defaults, rules_for
 from kcli.kafka.kraft.partition_state import PartitionState, merged

@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 from formats import names
 from formats.names import PartitionDir
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.checkpoint import COMPACTED_TOPICS, is_compacted
 from kcli.jobs.common import (
-    Reporting,
     Yield,
     answer,
     directory_findings,
@@ -22,7 +20,8 @@ from kcli.jobs.common import (
     where,
 )
 from kcli.jobs.replica_pairs import report_alone
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
+from kcli.kafka.integrity.compacted import COMPACTED_TOPICS, is_compacted
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication import replica_diff
 from kcli.kafka.replication.fingerprints import (

@@ -16,16 +16,17 @@ from formats.batch import NO_TIMESTAMP
 from formats.index import TXN_INDEX_ENTRY
 from formats.names import CLUSTER_METADATA, LOG, NORMAL, file_prefix, parse_file
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.checkpoint import beginning_findings, contradictions, is_compacted
 from kcli.jobs.common import failure_of, log_dir_findings, until_whole, where
 from kcli.jobs.salvage.partition_copy import PartitionCopy, Reason, SavedRange, copy_bytes
 from kcli.jobs.salvage.selected_batches import SelectedLog, select_batches
 from kcli.jobs.salvage.small_files import copy_small_files, copy_snapshots, write_epochs
 from kcli.kafka.findings.collector import FindingCollector, collect_findings
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.checkpoints import beginning_findings, contradictions
 from kcli.kafka.integrity.checks.batches import Hole, find_holes
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge
 from kcli.kafka.integrity.checks.producer_files import producer_snapshots
+from kcli.kafka.integrity.compacted import is_compacted
 from kcli.kafka.integrity.offset_invariants import START_ABOVE_END, Offsets
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot

@@ -17,9 +17,9 @@ from formats.magic import record_count
 from formats.message_set import message_set, set_records
 from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.checkpoint import missing_records
-from kcli.jobs.common import Reporting, Yield, YieldAndReturn, answer, partition_job, where
-from kcli.kafka.findings.findings import NO_SNAPSHOT, SEVERITIES, Finding
+from kcli.jobs.common import Yield, YieldAndReturn, answer, partition_job, where
+from kcli.kafka.findings.findings import NO_SNAPSHOT, SEVERITIES, Finding, Reporting
+from kcli.kafka.integrity.checkpoints import missing_records
 from kcli.kafka.kraft.fates import (
     DELETE_DIRECTORY,
     FORMER,

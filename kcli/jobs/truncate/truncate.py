@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from formats.batch import MAX_INT
 from formats.names import CLUSTER_METADATA, DELETE, STRAY
 from kcli.engine.contract import Unit
-from kcli.jobs.common import Reporting, Yield, other_identity, unit_job, where
+from kcli.jobs.common import Yield, other_identity, unit_job, where
 from kcli.jobs.replica_pairs import as_running, dropped_by_start, load_replica, start_finding
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.metadata_loader import undecodable_findings
 from kcli.kafka.kraft.partition_start import lone_finding, start_from

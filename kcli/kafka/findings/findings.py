@@ -1,12 +1,14 @@
 """A finding, as every command reports it; what its code means is in `kcli.kafka.findings.catalogue`."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from formats.java_text import NUL_FILE
+
+T = TypeVar("T")
 
 SEVERITIES = ("info", "warning", "error")
 
@@ -44,6 +46,8 @@ class Finding(NamedTuple):
 
         return CATALOGUE[self.code].severity
 
+
+Reporting: TypeAlias = Generator[Finding, None, T]  # yields what is wrong, and returns what a caller asks
 
 OFFSETS_FALL = (
     "offsets do not rise here: recovery notices it only where it makes an index entry, each "
