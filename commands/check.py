@@ -73,13 +73,13 @@ def made(
 ) -> Command:
     """Return a command that checks partitions and log dirs, as of a `version`; `codes`: for these alone."""
     from kcli.cli.inputs import broker_of, server_properties
+    from kcli.jobs import broker_starts
     from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
+    from kcli.jobs.log_starts import StartRequest
     from kcli.jobs.retention import RetentionQuery
     from kcli.jobs.scan.scan import ScanLog, group_directories
-    from kcli.jobs.startup import broker_rows
-    from kcli.jobs.startup.replica_start import StartRequest, with_plans
     from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.logdir.find import each_once
@@ -95,14 +95,14 @@ def made(
     def expanded(file_set: "FileSet") -> "FileSet":
         if file_set.named_log_dirs and not codes:
             plans[:] = plans_at_rest(file_set.given_log_dirs, config, version=version, are_named=True)
-            file_set = broker_rows.expand(each_once(file_set), plans, selection)
+            file_set = broker_starts.expand(each_once(file_set), plans, selection)
         return expand(file_set)
 
     def job_of(file_set: "FileSet") -> CheckLog:
         metadata.extend(metadata_of(file_set))
         known = known_settings(metadata)
         request = StartRequest(version=version or NEWEST, known=known, selection=selection)
-        return CheckLog(scan, records, quick, with_plans(request, plans), query)
+        return CheckLog(scan, records, quick, broker_starts.with_plans(request, plans), query)
 
     def reduce_of(file_set: "FileSet") -> "Reduce":
         log_dirs = BrokerLogDirs(file_set, plans, metadata)

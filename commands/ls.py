@@ -38,11 +38,10 @@ def ls(
     Example: kcli ls /var/lib/kafka/data
     """
     from kcli.cli.inputs import broker_of
+    from kcli.jobs import broker_starts
     from kcli.jobs import ls as jobs
     from kcli.jobs.check.contradictions import with_contradictions, with_damaged_states
     from kcli.jobs.cluster_metadata import with_undecodable
-    from kcli.jobs.startup import broker_rows
-    from kcli.jobs.startup.replica_start import with_plans
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.rows.partitions import DiskSumRow, PartitionRow
 
@@ -73,14 +72,14 @@ def ls(
         file_set = (
             with_damaged_states(file_set) if is_named else with_contradictions(with_undecodable(file_set))
         )
-        return broker_rows.expand(file_set, plans, selection)
+        return broker_starts.expand(file_set, plans, selection)
 
     def job_of(_: "FileSet") -> "Map":
         request = replace(jobs.AS_LISTED, is_bounded=not recover, selection=selection)
-        return partial(jobs.ls, request=with_plans(request, plans))
+        return partial(jobs.ls, request=broker_starts.with_plans(request, plans))
 
     def reduce(file_set: "FileSet") -> "Reduce":
-        return broker_rows.broker_findings(plans if file_set.named_log_dirs else ())
+        return broker_starts.broker_findings(plans if file_set.named_log_dirs else ())
 
     return Command(
         "ls",

@@ -70,11 +70,12 @@ def startup(
     )
     from kcli.cli.run import run_rows
     from kcli.engine.contract import at_end
+    from kcli.jobs import broker_starts
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
     from kcli.jobs.common import failure_of
-    from kcli.jobs.startup import broker_rows as broker
-    from kcli.jobs.startup import replica_start as replicas
+    from kcli.jobs.log_starts import StartRequest, log_starts
+    from kcli.jobs.startup import broker_rows, replica_start
     from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.start_plan import StartPlan, start_plans
     from kcli.logdir.buffers import FileError
@@ -83,7 +84,7 @@ def startup(
     from kcli.rows import Failure
     from kcli.rows.startup import StartupReleaseRow
 
-    request = replicas.StartRequest(
+    request = StartRequest(
         now_ms=parse_time(at),
         shutdown=start.shutdown,
         index_interval_bytes=start.index_interval_bytes,
@@ -102,10 +103,15 @@ def startup(
         def plans_of(release: tuple[int, ...]) -> list[StartPlan]:
             return start_plans(paths, config._replace(version=release), where)
 
-        logs = replicas.log_starts(file_set, replace(request, known=known_settings(metadata_of(file_set))))
-        unread = [failure_of(error) for error in broker.unread_metadata(start_plans(paths, config, where))]
-        rows = broker.release_rows(plans_of, logs)
-        run_rows("startup", rows, given.output, row=StartupReleaseRow, failures=unread)
+        logs = log_starts(file_set, replace(request, known=known_settings(metadata_of(file_set))))
+        unread = broker_starts.unread_metadata(start_plans(paths, config, where))
+        run_rows(
+            "startup",
+            broker_rows.release_rows(plans_of, logs),
+            given.output,
+            row=StartupReleaseRow,
+            failures=[*map(failure_of, unread)],
+        )
     selection = inputs.selection()
     plans: list[StartPlan] = []
 
@@ -113,7 +119,7 @@ def startup(
         readable = file_set if file_set.named_log_dirs else with_undecodable(file_set)
         file_set = each_once(with_quorum_states(readable))
         plans[:] = start_plans(file_set.given_log_dirs, config, where, is_release_known=version is not None)
-        expanded = broker.expand(file_set, plans, selection)
+        expanded = broker_starts.expand(file_set, plans, selection)
         if expanded.targets or expanded.failures:
             missing = [*topics_not_found(expanded, inputs)] if expanded.targets else []
         else:
@@ -125,13 +131,13 @@ def startup(
     def job_of(file_set: "FileSet") -> "Callable[[Unit], Outcome]":
         known = known_settings(metadata_of(file_set))
         return partial(
-            replicas.read,
-            request=replicas.with_plans(replace(request, known=known, selection=selection), plans),
+            replica_start.read,
+            request=broker_starts.with_plans(replace(request, known=known, selection=selection), plans),
         )
 
     def reducer(file_set: "FileSet") -> "Reduce":
         named = plans if file_set.named_log_dirs else ()
-        return at_end(broker.BrokerRows(named, rate, clean, selection))
+        return at_end(broker_rows.BrokerRows(named, rate, clean, selection))
 
     clean = None if start.shutdown is None else start.shutdown == CLEAN
     # the log of any topic may end the start
@@ -140,7 +146,7 @@ def startup(
         "startup",
         given._replace(inputs=every_log),
         job_of=job_of,
-        accepts=replicas.STARTUP_KINDS,
+        accepts=replica_start.STARTUP_KINDS,
         expand=expand,
         reduce=reducer,
         rows_from_reduce=True,

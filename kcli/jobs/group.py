@@ -18,7 +18,7 @@ from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE,
 from kcli.engine.contract import Unit
 from kcli.jobs.common import Yield, YieldAndReturn, partition_job, topic_id_of, unit_job
 from kcli.jobs.copies import absent_partitions, counted_copies, refuse_without
-from kcli.jobs.ls import bounded_start
+from kcli.jobs.log_starts import bounded_start
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.jobs.replica_pairs import as_running
 from kcli.kafka.coordinator.commit_table import Commit, CommitKey

@@ -9,12 +9,10 @@ from dataclasses import replace
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, FileName
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import YieldAndReturn, answer_once, failure_of, moved, topic_id_of, undisturbed, where
-from kcli.jobs.startup.replica_start import StartRequest, log_start, said_of_log, start_others
-from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.findings.findings import Finding, Reporting
+from kcli.jobs.log_starts import StartRequest, bounded_start, log_start, said_of_log, start_others
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import StartFailure
-from kcli.kafka.kraft.partition_start import attempt, is_recovered, start, unflushed_bytes
-from kcli.kafka.storage.load_findings import checkpointed_epochs
+from kcli.kafka.kraft.partition_start import attempt
 from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed, checkpoints
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.classify import LOG_DIR
@@ -25,7 +23,6 @@ from kcli.rows.partitions import PartitionRow
 
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
 BLOCK = 512  # bytes of a unit of `st_blocks` (POSIX)
-NOT_RECOVERED = "START-005"
 LS_KINDS = frozenset({PARTITION, LOG_DIR})
 AS_LISTED = StartRequest(is_bounded=True)
 """Asks for no more of a start than its log: what the metadata makes of it is not known."""
@@ -119,25 +116,3 @@ def files_of(partition: Partition, problems: list[FileError]) -> Iterator[tuple[
             continue
         if not stat.S_ISDIR(status.st_mode):
             yield file, status
-
-
-def bounded_start(partition: Partition, *, recover: bool = False) -> Reporting[LoadedLog]:
-    """Yield what a start reports, also of the epochs; of RECOVERED_BYTES at most unless to `recover`."""
-    findings: list[Finding] = []
-    try:
-        loaded = collect_findings(start(partition, exact=recover or is_recovered(partition)), findings)
-    except FileError:
-        yield from findings
-        raise
-    if loaded.source != HEADERS or is_running(partition.target):
-        yield from findings
-    else:
-        yield from (finding for finding in findings if finding.code != NOT_RECOVERED)
-        message = (
-            f"running, or not stopped cleanly: the log end offset is at most {loaded.log_end_offset}, and "
-            f"whether the log loads is not judged. A start verifies {unflushed_bytes(partition)} bytes "
-            "behind the recovery point; --recover does the same"
-        )
-        yield Finding(NOT_RECOVERED, message, dir=partition.shown, found=loaded.log_end_offset)
-    yield from checkpointed_epochs(partition, loaded, running=loaded.source == HEADERS)
-    return loaded

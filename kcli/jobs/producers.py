@@ -1,12 +1,12 @@
 """`producers`: what a broker remembers of each producer once it has loaded a partition."""
 
 from kcli.jobs.common import Yield, partition_job, where
-from kcli.jobs.startup.replica_start import forgets_producers
 from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding, Reporting
 from kcli.kafka.integrity.checkpoints import lost_end
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.partition_start import follow_producers, start
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
+from kcli.kafka.storage.record_counts import forgets_producers
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.rows.transactions import ProducerRow

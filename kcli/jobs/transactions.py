@@ -17,7 +17,6 @@ from kcli.jobs.common import Yield, YieldAndReturn, notes_as_findings, partition
 from kcli.jobs.copies import absent_partitions, counted_copies, partition_counts, refuse_without
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.jobs.producers import load_producers
-from kcli.jobs.startup.replica_start import data_records
 from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
 from kcli.kafka.coordinator.transactions import (
     COMPLETE_COMMIT,
@@ -38,6 +37,7 @@ from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.storage import log_segment
 from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.record_counts import data_records
 from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition

@@ -11,7 +11,7 @@ import pytest
 from kcli.engine.contract import Unit
 from kcli.jobs import lookup, ls
 from kcli.jobs.epoch import epoch_cache
-from kcli.jobs.startup.replica_start import StartRequest
+from kcli.jobs.log_starts import StartRequest
 from tests.oracle.logs import MAX_TIMESTAMP, row, unit_of
 from tests.oracle.truncations import assert_split
 from tests.partitions import refused

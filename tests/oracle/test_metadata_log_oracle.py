@@ -14,7 +14,7 @@ from commands.app import app
 from kcli.engine.contract import Unit
 from kcli.jobs import ls
 from kcli.jobs.epoch import epoch_cache
-from kcli.jobs.startup.replica_start import StartRequest
+from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.kafka.replication.consumer_positions import Position

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kcli.engine.contract import Unit
-from kcli.jobs.startup.replica_start import StartRequest, startup
+from kcli.jobs.log_starts import StartRequest
+from kcli.jobs.startup.replica_start import startup
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.kcli.jobs.starts import does_not_start, will_not_load

@@ -19,12 +19,12 @@ from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_di
 from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
 from kcli.jobs.cluster_metadata import with_undecodable
 from kcli.jobs.group import UNLOADABLE, GroupQuery, list_groups, offsets
+from kcli.jobs.log_starts import StartRequest, start_others
 from kcli.jobs.retention import RetentionQuery
 from kcli.jobs.retention import findings as retention_findings
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
-from kcli.jobs.startup.replica_start import StartRequest, start_others
 from kcli.jobs.transactions import hanging_transactions
 from kcli.jobs.transactions import listed as listed_transactions
 from kcli.kafka.findings.findings import SEVERITIES, Finding, Reporting
@@ -44,7 +44,7 @@ from kcli.kafka.kraft.log_settings import KnownSettings
 from kcli.kafka.kraft.meta_properties import StartFailure, Version
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, inspect, start
-from kcli.kafka.kraft.start_findings import LogStart
+from kcli.kafka.kraft.replica_fates import LogStart
 from kcli.kafka.storage.load_findings import contradicting_lines
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind, snapshots

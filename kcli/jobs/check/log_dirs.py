@@ -10,17 +10,16 @@ from formats.types import TopicPartition
 from kcli.jobs.check.contradictions import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
 from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
+from kcli.jobs.log_starts import StartRequest, start_others
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
 from kcli.jobs.retention import CLEANER_STOPPED
-from kcli.jobs.startup.replica_start import StartRequest, start_others
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checkpoints import CLEANER
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.kraft.remedies import with_remedy
+from kcli.kafka.kraft.replica_fates import LogStart, ReplicaFates
 from kcli.kafka.kraft.start_findings import (
-    LogStart,
-    ReplicaFates,
     empty_findings,
     findings_of_logs,
     of_plan,

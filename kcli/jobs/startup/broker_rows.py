@@ -3,11 +3,10 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir
-from kcli.engine.contract import Reduce, at_end
 from kcli.jobs.startup.replica_start import (
     BYTES_A_SECOND,
     SECONDS_PER_SEGMENT,
@@ -20,10 +19,10 @@ from kcli.kafka.kraft.fates import EmptyReplica, is_assigned_elsewhere
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
+from kcli.kafka.kraft.replica_fates import LogStart
 from kcli.kafka.kraft.start_findings import (
     LOG_DIR_OFFLINE,
     OPENS_NONE,
-    LogStart,
     endless_wait,
     findings_of_broker,
     of_plan,
@@ -31,10 +30,9 @@ from kcli.kafka.kraft.start_findings import (
     process_ends,
     why_not_started,
 )
-from kcli.kafka.kraft.start_plan import StartPlan, begun_empty
+from kcli.kafka.kraft.start_plan import StartPlan
 from kcli.kafka.storage.file_actions import DISK_BLOCK, in_blocks
-from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import FileSet, log_dir_targets
+from kcli.logdir.buffers import shown
 from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     LOG_START,
@@ -101,41 +99,6 @@ def release_rows(
             start = process_start(plan, of_plan(plan, logs))
             reason = start.cause.message if start.cause else None
             yield startup.StartupReleaseRow(**start.columns(start.cause), reason=reason)
-
-
-def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
-    """Return the same, log dirs that were named last: all of it decides. Nothing if none is selected.
-
-    Metadata that kcli may not read is a failure here where it lies in none of the log dirs.
-    """
-    empty = begun_empty(plans, selection)
-    is_any = any(selection.wants(target.name) for target in file_set.targets)
-    if selection.names and not (is_any or empty or any(plan.stops or plan.wait for plan in plans)):
-        return replace(file_set, targets=[])
-    named = plans if file_set.named_log_dirs else ()
-    apart = [plan for plan in named if not any(one.has_metadata_log for one in plan.log_dirs)]
-    return replace(
-        file_set,
-        targets=[*file_set.targets, *log_dir_targets(file_set)],
-        failures=[*file_set.failures, *unread_metadata(apart)],
-        begun_empty=empty,
-    )
-
-
-def unread_metadata(plans: Iterable[StartPlan]) -> Iterator[FileError]:
-    """Yield what of the metadata logs of brokers kcli may not read."""
-    for error in (plan.unread for plan in plans if plan.unread is not None):
-        yield FileError(shown(error.path), *error.args[1:])
-
-
-def broker_findings(plans: Sequence[StartPlan]) -> Reduce:
-    """Return the reduce step that says what becomes of brokers and log dirs, by all LogStarts."""
-
-    def finish(parts: list[list[LogStart]]) -> tuple[list[Item], list[Finding]]:
-        logs = [log for some in parts for log in some]
-        return [], [one for plan in plans for one in findings_of_broker(plan, of_plan(plan, logs))]
-
-    return at_end(finish)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,23 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL, PartitionDir
 from kcli.kafka.kraft.metadata_image import LOST, MIGRATING, UNASSIGNED, Image
+from kcli.kafka.kraft.replica_fates import (
+    DIRECTORY_IDS,
+    FORMER,
+    LEFT_STRAY,
+    NOT_ASSIGNED,
+    RENAME,
+    STRAY,
+    UNKNOWN_STRAY,
+    USUAL,
+    WILL_BE_DELETED,
+    Fate,
+    FateOutcome,
+)
 from kcli.logdir.buffers import shown
 
-LOADS: Final = "loads"
-STRAY: Final = "stray"
-WILL_BE_DELETED: Final = "deleted"
-NOT_ASSIGNED: Final = "not-assigned"
-LEFT_STRAY: Final = "left-stray"
-FORMER: Final = "former"
 PROMOTED: Final = "future-promoted"
-FateOutcome: TypeAlias = Literal["loads", "stray", "deleted", "future-promoted"]
 
-DIRECTORY_IDS = (3, 7)
-"""From here on replicas have directory ids, a stray log is renamed to -stray, and an abandoned -future log
-takes its place. Before, a stray log is deleted, and one without a topic id gets that of its name."""
 TopicPartitionId: TypeAlias = tuple[str, int]
 """Topic id and partition."""
 
@@ -43,30 +46,6 @@ class LogDirId(NamedTuple):
     path: str
     directory_id: str | None
     is_online: bool
-
-
-class Fate(NamedTuple):
-    """What becomes of a partition directory that loads, by which rule, and why in words.
-
-    `replaced_by`: the -future directory that takes a current one's place, or the current one beside a -stray
-    one. `topic_id`: of the name, for a stray log and for one that gets it (`LogManager.getOrCreateLog`).
-    """
-
-    outcome: FateOutcome
-    rule: Literal[
-        "usual",
-        "delete-directory",
-        "no-topic-id",
-        "not-assigned",
-        "promoted",
-        "replaced",
-        "emptied",
-        "left-stray",
-        "former",
-    ]
-    reason: str = ""
-    replaced_by: str | None = None
-    topic_id: str | None = None
 
 
 class EmptyReplica(NamedTuple):
@@ -102,19 +81,9 @@ EMPTIED = (
     "no current log of it is here: the broker begins one, and truncates the -future log to it; rename its "
     "directory to TOPIC-PARTITION before the start"
 )
-USUAL = Fate(LOADS, "usual")
 DELETE_DIRECTORY = Fate(
     WILL_BE_DELETED, "delete-directory", "the broker deletes a -delete directory once it has loaded it"
 )
-
-RENAME = "stop the broker, and rename the directory to TOPIC-PARTITION"
-UNKNOWN_STRAY = Fate(
-    STRAY,
-    LEFT_STRAY,
-    "no metadata here knows the topic id: put the metadata log back that has it, else the directory becomes "
-    f"-stray again; {RENAME}",
-)
-"""A -stray directory where no metadata says more."""
 
 
 def stray_reason(image: Image, directory: ReplicaDir, node_id: int) -> str | None:

@@ -6,20 +6,18 @@ Every command that foretells a start asks here, so that all say the same.
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, parse_partition_dir
+from formats.names import CLUSTER_METADATA, parse_partition_dir
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft import fates
 from kcli.kafka.kraft.broker_start import is_offline_before_its_logs, log_dir_of
-from kcli.kafka.kraft.fates import STRAY, USUAL, Fate
 from kcli.kafka.kraft.meta_properties import ENSEMBLE, NEWEST, StartFailure, Version
-from kcli.kafka.kraft.partition_start import log_end_in
 from kcli.kafka.kraft.remedies import remedy, with_remedy
+from kcli.kafka.kraft.replica_fates import FORMER, LEFT_STRAY, STRAY, USUAL, LogStart, ReplicaFates
 from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import shown
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState, directory_facts, is_running, version_of
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState, version_of
 from kcli.logdir.targets import Target
 
 
@@ -50,18 +48,6 @@ def _wait_finding(plan: StartPlan, wait: StartFailure) -> Finding:
 def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Finding:
     path = None if failure.path == log_dir else shown(failure.path)
     return Finding(code, message, dir=shown(log_dir), path=path)
-
-
-class LogStart(NamedTuple):
-    """What the start of a log comes to for its broker; `directory` as shown.
-
-    `failure`: why it does not load. `first_unstable_offset`: once loaded, None without an open transaction.
-    """
-
-    directory: str
-    log_dir: str | None
-    failure: StartFailure | None = None
-    first_unstable_offset: int | None = None
 
 
 def of_plan(plan: StartPlan, logs: Iterable[LogStart]) -> list[LogStart]:
@@ -175,7 +161,7 @@ def _uses_offline(plan: StartPlan, log_dir: LogDirState, logs: Iterable[LogStart
         one, fate = known.get(name), by_path.get(os.path.join(log_dir.path, name), USUAL)
         failure = None if one is None else one.failure
         if is_offline and failure is None:
-            if fate.outcome == STRAY and fate.rule not in {fates.LEFT_STRAY, fates.FORMER}:
+            if fate.outcome == STRAY and fate.rule not in {LEFT_STRAY, FORMER}:
                 yield f"the start renames {name} to -stray there"
             elif one is not None and one.first_unstable_offset is not None:
                 offset = one.first_unstable_offset
@@ -207,78 +193,6 @@ def findings_of_broker(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Fi
     yield from stop_findings(plan)
     yield from findings_of_logs(plan, logs)
     yield from empty_findings(plan)
-
-
-FATE_CODES = {
-    fates.NOT_ASSIGNED: "START-013",
-    "promoted": "START-016",
-    "replaced": "START-016",
-    "emptied": "START-020",
-}
-LEFT_RECORDS = "START-024"
-"""Rule of a fate -> code; a log without a topic id has START-012 or START-017."""
-OF_A_REPLICA = frozenset(
-    {*FATE_CODES.values(), LEFT_RECORDS, "START-001", "START-008", "START-012", "START-017", "LOG-025"}
-)
-"""Codes of what becomes of a replica: said of those that were not asked for, too."""
-WITHOUT_TOPIC_ID = {
-    STRAY: "no partition.metadata: a KRaft broker renames the directory to -stray",
-    fates.WILL_BE_DELETED: (
-        "no partition.metadata: a broker before 3.7 deletes a log whose topic the metadata has not"
-    ),
-}
-
-
-class ReplicaFates(NamedTuple):
-    """What starts of a release make of brokers' directories; `by_path`: not USUAL, `decided`: log dirs."""
-
-    by_path: Mapping[str, Fate] = {}
-    decided: frozenset[str] = frozenset()
-    release: Version = NEWEST
-
-    def of(self, target: Target) -> Fate:
-        """Return the fate of a directory; one in a -stray directory is never a log of the broker."""
-        is_stray = target.name is not None and target.name.kind == STRAY
-        return self.by_path.get(target.path, fates.UNKNOWN_STRAY if is_stray else USUAL)
-
-    def findings(self, target: Target, *, has_topic_id: bool, has_records: bool) -> Iterator[Finding]:
-        """Yield what the metadata makes of a directory that is no usual replica, or has no topic id.
-
-        A broker makes a directory first, and writes partition.metadata before the first record.
-        """
-        fate, name = self.of(target), target.name
-        if fate.rule == fates.LEFT_STRAY and has_records:
-            yield Finding(LEFT_RECORDS, f"records in a -stray directory: {fate.reason}", dir=target.shown)
-        is_replaced = fate.rule in FATE_CODES and fate.replaced_by is not None
-        if is_replaced and log_end_in(str(fate.replaced_by)) is None:
-            return  # what does not load replaces nothing
-        if fate.rule in FATE_CODES:
-            behind = None if fate.replaced_by is None else _behind(fate.replaced_by, target)
-            code = FATE_CODES[fate.rule] if behind is None else FATE_CODES["emptied"]
-            words = fate.reason if behind is None else f"{fate.reason}; {behind}"
-            yield Finding(code, words, dir=target.shown)
-        if name is None or name.kind not in {NORMAL, FUTURE} or name.topic == CLUSTER_METADATA:
-            return
-        outcome = fate.outcome
-        if fate.rule != "no-topic-id":
-            if target.log_dir is None or target.log_dir in self.decided or self.release < fates.DIRECTORY_IDS:
-                return
-            outcome = STRAY if directory_facts(target.log_dir).is_kraft else fates.LOADS
-        if not has_topic_id and outcome in WITHOUT_TOPIC_ID and (has_records or not is_running(target)):
-            code = "START-012" if has_records else "START-017"
-            expected = None if fate is USUAL else fate.topic_id or "a topic id of the metadata"
-            yield Finding(code, WITHOUT_TOPIC_ID[outcome], dir=target.shown, expected=expected)
-
-
-def _behind(future: str, current: Target) -> str | None:
-    """Return in words where a -future log ends before the current one that it replaces; None where not."""
-    there, here = log_end_in(future), log_end_in(current.path)
-    if there is None or here is None or there >= here:
-        return None
-    return f"it ends at offset {there}, the current log at {here}"
-
-
-NO_FATES = ReplicaFates()
 
 
 def replica_fates(plans: Iterable[StartPlan], release: Version = NEWEST) -> ReplicaFates:

@@ -13,19 +13,7 @@ from formats.names import NORMAL, PartitionDir
 from kcli.kafka.kraft import meta_properties
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, start_at_rest
 from kcli.kafka.kraft.failover import QuorumNode
-from kcli.kafka.kraft.fates import (
-    DIRECTORY_IDS,
-    FORMER,
-    LEFT_STRAY,
-    LOADS,
-    NOT_ASSIGNED,
-    PROMOTED,
-    Fate,
-    Fates,
-    LogDirId,
-    ReplicaDir,
-    fates,
-)
+from kcli.kafka.kraft.fates import PROMOTED, Fates, LogDirId, ReplicaDir, fates
 from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, Version
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in, reads_snapshot
@@ -44,6 +32,7 @@ from kcli.kafka.kraft.quorum_start import (
     wait_reason,
 )
 from kcli.kafka.kraft.releases import Release, release_named
+from kcli.kafka.kraft.replica_fates import DIRECTORY_IDS, FORMER, LEFT_STRAY, LOADS, NOT_ASSIGNED, Fate
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError
 from kcli.logdir.buffers import NO_PERMISSION, FileError, irregular, shown
 from kcli.logdir.log_dirs import (

@@ -7,7 +7,7 @@ import pytest
 
 from kcli.jobs import lookup, ls
 from kcli.jobs.epoch import epoch_cache
-from kcli.jobs.startup.replica_start import StartRequest
+from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.truncate import truncate
 from kcli.kafka.kraft import partition_start
 from tests.partitions import codes, locked, log_dir, orders, put_range, rows, segment, unit

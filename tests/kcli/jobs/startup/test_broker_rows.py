@@ -10,8 +10,10 @@ import pytest
 
 from kcli.engine.contract import Job, Unit, at_end
 from kcli.engine.inline import inline
-from kcli.jobs.startup.broker_rows import BrokerRows, expand
-from kcli.jobs.startup.replica_start import STARTUP_KINDS, StartRequest, read, with_plans
+from kcli.jobs.broker_starts import expand, with_plans
+from kcli.jobs.log_starts import StartRequest
+from kcli.jobs.startup.broker_rows import BrokerRows
+from kcli.jobs.startup.replica_start import STARTUP_KINDS, read
 from kcli.kafka.kraft.meta_properties import BrokerConfig
 from kcli.kafka.kraft.start_plan import start_plans
 from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT

@@ -3,7 +3,8 @@
 import pytest
 
 from formats.batch import BATCH
-from kcli.jobs.startup.replica_start import StartRequest, startup
+from kcli.jobs.log_starts import StartRequest
+from kcli.jobs.startup.replica_start import startup
 from tests.partitions import codes as codes_of
 from tests.partitions import log_dir, orders, put_range, rows, segment, snapshot, unit
 

@@ -4,7 +4,8 @@ import pytest
 
 from kcli.jobs import ls
 from kcli.jobs.epoch import epoch_cache
-from kcli.jobs.startup.replica_start import StartRequest, startup
+from kcli.jobs.log_starts import StartRequest
+from kcli.jobs.startup.replica_start import startup
 from kcli.kafka.storage import metadata_log
 from tests.kcli.jobs.starts import will_not_load
 from tests.partitions import codes, log_dir, put_range, rows, segment, unit

@@ -1,0 +1,66 @@
+"""What the starts of brokers among the inputs mean to the logs in their log dirs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from kcli.engine.contract import Reduce, at_end
+from kcli.jobs.log_starts import StartRequest
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.replica_fates import LogStart
+from kcli.kafka.kraft.start_findings import (
+    findings_of_broker,
+    of_plan,
+    replica_fates,
+)
+from kcli.kafka.kraft.start_plan import StartPlan, begun_empty
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.find import FileSet, log_dir_targets
+from kcli.logdir.targets import Selection
+from kcli.rows import Item
+
+
+def with_plans(request: StartRequest, plans: Iterable[StartPlan]) -> StartRequest:
+    """Return a request with the fates of the plans' directories, and the metadata logs that decide them."""
+    known = tuple(plans)
+    paths = {
+        log_dir.path: shown(plan.metadata_path)
+        for plan in known
+        if plan.metadata_path is not None
+        for log_dir in plan.log_dirs
+    }
+    return replace(request, fates=replica_fates(known, request.version), metadata_paths=paths)
+
+
+def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
+    """Return the same, log dirs that were named last: all of it decides. Nothing if none is selected.
+
+    Metadata that kcli may not read is a failure here where it lies in none of the log dirs.
+    """
+    empty = begun_empty(plans, selection)
+    is_any = any(selection.wants(target.name) for target in file_set.targets)
+    if selection.names and not (is_any or empty or any(plan.stops or plan.wait for plan in plans)):
+        return replace(file_set, targets=[])
+    named = plans if file_set.named_log_dirs else ()
+    apart = [plan for plan in named if not any(one.has_metadata_log for one in plan.log_dirs)]
+    return replace(
+        file_set,
+        targets=[*file_set.targets, *log_dir_targets(file_set)],
+        failures=[*file_set.failures, *unread_metadata(apart)],
+        begun_empty=empty,
+    )
+
+
+def unread_metadata(plans: Iterable[StartPlan]) -> Iterator[FileError]:
+    """Yield what of the metadata logs of brokers kcli may not read."""
+    for error in (plan.unread for plan in plans if plan.unread is not None):
+        yield FileError(shown(error.path), *error.args[1:])
+
+
+def broker_findings(plans: Sequence[StartPlan]) -> Reduce:
+    """Return the reduce step that says what becomes of brokers and log dirs, by all LogStarts."""
+
+    def finish(parts: list[list[LogStart]]) -> tuple[list[Item], list[Finding]]:
+        logs = [log for some in parts for log in some]
+        return [], [one for plan in plans for one in findings_of_broker(plan, of_plan(plan, logs))]
+
+    return at_end(finish)
