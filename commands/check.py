@@ -13,7 +13,7 @@ from kcli.words import clock_ms
 if TYPE_CHECKING:
     from kcli.engine.contract import Reduce
     from kcli.jobs.check.incremental import IncrementalState
-    from kcli.jobs.scan.scan import ScanOptions
+    from kcli.jobs.log_pass.scan import ScanOptions
     from kcli.kafka.kraft.meta_properties import Version
     from kcli.logdir.find import FileSet
 
@@ -41,7 +41,7 @@ def check(
     Example: kcli check --jobs 4 /var/lib/kafka/data
     """
     from kcli.cli.run import run
-    from kcli.jobs.scan.scan import ScanOptions
+    from kcli.jobs.log_pass.scan import ScanOptions
 
     if since is not None and quick:
         raise UsageError("--since and --quick contradict each other: headers alone prove nothing for later")
@@ -77,9 +77,9 @@ def made(
     from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
+    from kcli.jobs.log_pass.scan import ScanLog, group_directories
     from kcli.jobs.log_starts import StartRequest
     from kcli.jobs.retention import RetentionQuery
-    from kcli.jobs.scan.scan import ScanLog, group_directories
     from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.logdir.find import each_once

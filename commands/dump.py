@@ -115,7 +115,7 @@ def _command(job: "Dump", options: "DumpOptions", given: Given) -> Command:
     from kcli.dump.bytes_as import types_as_shown
     from kcli.dump.job import DUMP_ACCEPTS
     from kcli.dump.render.lines import dump_log_lines
-    from kcli.jobs.scan.log_ranges import (
+    from kcli.jobs.log_pass.log_ranges import (
         BATCHES_RANGE,
         SHOWN_RANGE,
         WRITTEN_RANGE,

@@ -190,7 +190,7 @@ def check(*, given: Given) -> Command:
     Example: kcli epoch check /var/lib/kafka/data
     """
     from commands.check import made
-    from kcli.jobs.scan.scan import ScanOptions
+    from kcli.jobs.log_pass.scan import ScanOptions
 
     return made("epoch check", given, ScanOptions(rows=frozenset()), codes=EPOCH_CODES)
 

@@ -40,8 +40,8 @@ def ls(
     from kcli.cli.inputs import broker_of
     from kcli.jobs import broker_starts
     from kcli.jobs import ls as jobs
-    from kcli.jobs.check.contradictions import with_contradictions, with_damaged_states
     from kcli.jobs.cluster_metadata import with_undecodable
+    from kcli.jobs.contradictions import with_contradictions, with_damaged_states
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.rows.partitions import DiskSumRow, PartitionRow
 

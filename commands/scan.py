@@ -31,9 +31,15 @@ def scan(
 
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
-    from kcli.jobs.check.contradictions import with_contradictions
-    from kcli.jobs.scan.log_targets import LOG_ACCEPTS, expand, unread
-    from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
+    from kcli.jobs.contradictions import with_contradictions
+    from kcli.jobs.log_pass.log_targets import LOG_ACCEPTS, expand, unread
+    from kcli.jobs.log_pass.scan import (
+        DirectoryScan,
+        ScanLog,
+        ScanOptions,
+        fold_directories,
+        group_directories,
+    )
     from kcli.output.formats import format_of, is_run_directory
     from kcli.rows.scan import ScanPartitionRow, ScanSegmentRow
 

@@ -71,9 +71,9 @@ def startup(
     from kcli.cli.run import run_rows
     from kcli.engine.contract import at_end
     from kcli.jobs import broker_starts
-    from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
     from kcli.jobs.common import failure_of
+    from kcli.jobs.contradictions import with_quorum_states
     from kcli.jobs.log_starts import StartRequest, log_starts
     from kcli.jobs.startup import broker_rows, replica_start
     from kcli.kafka.kraft.meta_properties import NEWEST

@@ -20,7 +20,7 @@ OF_INSTALLATION = {"KCLI_CONFIG", "KCLI_ROOT"}  # variables that are no defaults
 
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.output.text_columns", "numpy", "cramjam"),
-    "scan": ("kcli.jobs.scan.scan", "numpy", "cramjam"),
+    "scan": ("kcli.jobs.log_pass.scan", "numpy", "cramjam"),
     "check": ("kcli.jobs.check.check", "numpy", "cramjam"),
     "sql": ("kcli.views.plan",),
 }

@@ -24,20 +24,20 @@ from kcli.jobs import metadata as metadata_jobs
 from kcli.jobs.broker_starts import expand as broker_expand
 from kcli.jobs.broker_starts import with_plans
 from kcli.jobs.check import check
-from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.check.log_dirs import BrokerLogDirs
 from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
 from kcli.jobs.compact import compact
+from kcli.jobs.contradictions import with_contradictions
 from kcli.jobs.epoch import epoch_cache
+from kcli.jobs.log_pass import log_targets
+from kcli.jobs.log_pass.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.ls import ls
 from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.producers import producers
 from kcli.jobs.retention import RetentionQuery, retention
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.scan import log_targets
-from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.jobs.tiered_leader import with_events
 from kcli.jobs.transactions import coordinator_copies, listed
 from kcli.kafka.findings.findings import Finding

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli import inputs
-from kcli.jobs.scan import log_ranges
+from kcli.jobs.log_pass import log_ranges
 from tests.out_rows import without_head
 from tests.partitions import log_dir, put_log
 from tests.processes import ENVIRONMENT, KCLI, is_gone, of_session, processes, workers_of

@@ -13,18 +13,25 @@ from typing import NamedTuple
 from formats import names
 from kcli.engine.contract import Outcome, Reduce, Unit
 from kcli.jobs import common
-from kcli.jobs.check.contradictions import with_damaged_states
 from kcli.jobs.check.incremental import IncrementalState
 from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_directories, where_of_log_dir
 from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
 from kcli.jobs.cluster_metadata import with_undecodable
+from kcli.jobs.contradictions import with_damaged_states
 from kcli.jobs.group import UNLOADABLE, GroupQuery, list_groups, offsets
+from kcli.jobs.log_pass import log_targets
+from kcli.jobs.log_pass.log_targets import directory_of
+from kcli.jobs.log_pass.scan import (
+    DirectoryScan,
+    ScanLog,
+    ScannedUnit,
+    fold_directories,
+    inspected,
+    is_segment,
+)
 from kcli.jobs.log_starts import StartRequest, start_others
 from kcli.jobs.retention import RetentionQuery
 from kcli.jobs.retention import findings as retention_findings
-from kcli.jobs.scan import log_targets
-from kcli.jobs.scan.log_targets import directory_of
-from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
 from kcli.jobs.transactions import hanging_transactions
 from kcli.jobs.transactions import listed as listed_transactions
 from kcli.kafka.findings.findings import SEVERITIES, Finding, Reporting

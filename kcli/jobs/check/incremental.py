@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 from kcli.engine.contract import Unit
-from kcli.jobs.scan.log_targets import directory_of
-from kcli.jobs.scan.scan import is_segment
+from kcli.jobs.log_pass.log_targets import directory_of
+from kcli.jobs.log_pass.scan import is_segment
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.batches import EpochRun
 from kcli.kafka.integrity.checks.producers import ProducerFacts

@@ -7,9 +7,9 @@ from functools import cache, cached_property
 from formats.checkpoint import read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir, parse_partition_dir
 from formats.types import TopicPartition
-from kcli.jobs.check.contradictions import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
 from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
+from kcli.jobs.contradictions import partitions_twice
 from kcli.jobs.log_starts import StartRequest, start_others
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
 from kcli.jobs.retention import CLEANER_STOPPED

@@ -5,8 +5,8 @@ from dataclasses import replace
 from kcli.engine.contract import Job, Outcome
 from kcli.engine.inline import inline
 from kcli.jobs.common import plan
-from kcli.jobs.scan.log_targets import LOG_ACCEPTS, expand
-from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
+from kcli.jobs.log_pass.log_targets import LOG_ACCEPTS, expand
+from kcli.jobs.log_pass.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from kcli.rows import type_name

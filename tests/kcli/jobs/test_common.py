@@ -11,7 +11,7 @@ from kcli.cli import run
 from kcli.jobs import common, ls
 from kcli.jobs.common import answer
 from kcli.jobs.epoch import epoch_cache
-from kcli.jobs.scan import scan
+from kcli.jobs.log_pass import scan
 from kcli.jobs.truncate import truncate
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import DataFile, FileError

@@ -14,7 +14,7 @@ from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
-from kcli.jobs.scan import log_ranges
+from kcli.jobs.log_pass import log_ranges
 from kcli.logdir.find import file_target
 from kcli.output.formats import FORMATS
 from tests.builders import put_record, put_records

@@ -14,7 +14,7 @@ from kcli.dump.render import text as text_module
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline, mapped
-from kcli.jobs.scan.log_ranges import drop_after_end, split_logs
+from kcli.jobs.log_pass.log_ranges import drop_after_end, split_logs
 from kcli.kafka.findings.findings import merged
 from kcli.logdir import bulk
 from kcli.logdir.find import file_target

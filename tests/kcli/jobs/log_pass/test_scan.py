@@ -11,7 +11,7 @@ from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.pool import pool
-from kcli.jobs.scan import scan
+from kcli.jobs.log_pass import scan
 from kcli.kafka.integrity.damaged import verified_batches
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import file_target

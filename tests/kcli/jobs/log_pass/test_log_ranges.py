@@ -6,7 +6,7 @@ import pytest
 
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import reduced
-from kcli.jobs.scan.log_ranges import drop_after_end
+from kcli.jobs.log_pass.log_ranges import drop_after_end
 from kcli.logdir.find import file_target
 from kcli.rows import Failure
 from tests.engine_suite import EpochRow

@@ -14,7 +14,7 @@ from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Reduce, Unit
 from kcli.jobs import common
-from kcli.jobs.scan.log_targets import directory_of, identity
+from kcli.jobs.log_pass.log_targets import directory_of, identity
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.log_scan import Defects, LogScan, Observe, scan_log
