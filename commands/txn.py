@@ -63,24 +63,25 @@ def open_(
     Example: kcli txn open /var/lib/kafka/data
     """
     from kcli.engine.contract import at_end
-    from kcli.jobs import transactions as jobs
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
+    from kcli.jobs.open_transactions import OpenTransactions, opened
+    from kcli.jobs.transactions import with_coordinators
 
     now_ms = parse_time(at)
-    job = partial(jobs.opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
+    job = partial(opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
     longest_ms, selection = duration_ms(max_timeout), given.inputs.selection()
 
     def job_of(file_set: "FileSet") -> "Map":
         return partial(job, known=known_settings(metadata_of(file_set)))
 
     def reduce_of(file_set: "FileSet") -> "Reduce":
-        return at_end(jobs.OpenTransactions(file_set, now_ms, longest_ms))
+        return at_end(OpenTransactions(file_set, now_ms, longest_ms))
 
     return Command(
         "txn open",
         given.without_selection(),
         job_of=job_of,
-        expand=lambda file_set: jobs.with_coordinators(file_set, selection),
+        expand=lambda file_set: with_coordinators(file_set, selection),
         reduce=reduce_of,
         rows_from_reduce=True,
     )

@@ -22,14 +22,13 @@ from kcli.jobs.log_starts import bounded_start
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.jobs.replica_pairs import as_running
 from kcli.kafka.coordinator.commit_table import Commit, CommitKey
-from kcli.kafka.coordinator.coordinator_log import CoordinatorLog, Marker
+from kcli.kafka.coordinator.coordinator_log import Marker
 from kcli.kafka.coordinator.group_fold import (
     GROUP_METADATA,
     Fields,
     FoldedGroup,
     GroupFold,
     RemovedCommit,
-    Trouble,
     Watch,
     by_group,
     commit_fields,
@@ -37,15 +36,14 @@ from kcli.kafka.coordinator.group_fold import (
     topic_partition,
 )
 from kcli.kafka.coordinator.group_state import expiry_of, generation_of, members_of, state_of
-from kcli.kafka.coordinator.share_state import UNSET, fold_share_state
+from kcli.kafka.coordinator.loads import load_groups, load_share_groups, started
+from kcli.kafka.coordinator.share_state import UNSET
 from kcli.kafka.coordinator.storage_use import StorageUse
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.integrity.checkpoints import cleaner_point
-from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.kafka.kraft.metadata_loader import cluster_image, image_in
-from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
     NO_RESET,
     OUT_OF_RANGE,
@@ -73,7 +71,6 @@ from kcli.rows.groups import (
 )
 from kcli.rows.partitions import OfDirectory
 
-UNLOADABLE, PASSED_OVER = "COORD-002", "COORD-003"
 DIVERGED, UNKNOWN = "diverged", "unknown"
 COMMITTED = itemgetter("offset", "leaderEpoch", "metadata", "commitTimestamp")
 """Returns the fields of a commit, in the order of columns."""
@@ -103,6 +100,17 @@ class GroupQuery:
     def wants_partition(self, topic: str, number: int) -> bool:
         """Whether the commits about a partition are asked for."""
         return not self.selection.names or self.selection.wants(PartitionDir(topic, number))
+
+    def load(self, partition: Partition, watch: Watch | None = None) -> Reporting[GroupFold]:
+        """Do as `load_groups`, up to the record that is asked for."""
+        return load_groups(
+            partition,
+            self.version,
+            last_offset=self.last_offset,
+            last_time_ms=self.last_time_ms,
+            keeps_removed=self.removed,
+            watch=watch,
+        )
 
 
 EVERY_GROUP = GroupQuery(now_ms=0)
@@ -155,34 +163,6 @@ def topics(units: list[Unit]) -> Iterator[str]:
     yield from sorted({one.name.topic for unit in units for one in unit.targets[1:] if one.name is not None})
 
 
-# The fold
-
-
-def fold(partition: Partition, query: GroupQuery, watch: Watch | None = None) -> Reporting[GroupFold]:
-    """Yield what is wrong with the log of a coordinator's partition; return what its records come to."""
-    loaded = yield from start(partition, exact=not is_running(partition.target))
-    log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
-    groups = GroupFold(keeps_removed=query.removed, watch=watch, version=query.version)
-    groups.fold(log)
-    yield from _load_findings(partition, log, groups.troubles)
-    if groups.unknown:
-        message = f"passed over: {groups.unknown} of its records"
-        yield Finding(PASSED_OVER, message, dir=partition.shown)
-    return groups
-
-
-def _load_findings(partition: Partition, log: CoordinatorLog, troubles: list[Trouble]) -> Iterator[Finding]:
-    """Yield what is wrong with a log that was read, and at what the load of its partition ends."""
-    yield from log.findings
-    troubles = [one for one in troubles if not log.is_cut(one.offset)]
-    for one in troubles[:1]:
-        more = f"; and {len(troubles) - 1} later ones" if len(troubles) > 1 else ""
-        message = f"offset {one.offset}: {one.reason}{more}"
-        yield Finding(UNLOADABLE, message, partition.shown, one.path, one.position, found=one.offset)
-    if not troubles and log.broken is not None:
-        yield log.broken._replace(code=UNLOADABLE)
-
-
 def _coordinator(partition: Partition) -> OfDirectory:
     facts = partition.directory
     return OfDirectory(partition.shown, facts.broker_id, facts.cluster_id)
@@ -194,7 +174,7 @@ def _coordinator(partition: Partition) -> OfDirectory:
 @partition_job
 def list_groups(partition: Partition, *, query: GroupQuery = EVERY_GROUP) -> Yield:
     """Yield a row for each group, by its id."""
-    groups = yield from fold(partition, query)
+    groups = yield from query.load(partition)
     counting = groups.commits
     commits = dict(by_group(counting))
     place = _coordinator(partition)
@@ -224,8 +204,7 @@ def list_groups(partition: Partition, *, query: GroupQuery = EVERY_GROUP) -> Yie
 def storage(partition: Partition, *, query: GroupQuery) -> Yield:
     """Yield a row for each type of record of each group, the largest first."""
     use = StorageUse((yield from cleaner_point(partition)))
-    loaded = yield from start(partition, exact=not is_running(partition.target))
-    log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
+    _, log = yield from started(partition, query.last_offset, query.last_time_ms)
     for part in log:
         if not isinstance(part, Marker):
             use.take(part)
@@ -257,7 +236,7 @@ def offsets(partition: Partition, unit: Unit, *, query: GroupQuery) -> Yield:
 
 
 def _offset_rows(partition: Partition, query: GroupQuery, logs: dict[tuple[str, int], Target]) -> Yield:
-    folded = yield from fold(partition, query)
+    folded = yield from query.load(partition)
     place, groups = _coordinator(partition), folded.all_groups()
     pending = {key: (producer, one) for producer, own in folded.pending.items() for key, one in own.items()}
     commits = folded.commits
@@ -329,10 +308,7 @@ def _share_rows(
     """Yield where share groups read on. An offset of __consumer_offsets says nothing of their state."""
     if query.last_offset is not None:
         return
-    loaded = yield from start(partition, exact=not is_running(partition.target))
-    source = CoordinatorLog(partition, loaded, verified_windows, None, query.last_time_ms)
-    states, troubles = fold_share_state(source)
-    yield from _load_findings(partition, source, troubles)
+    states = yield from load_share_groups(partition, query.last_time_ms)
     place, names, unread = _coordinator(partition), _topic_names(targets), set[Target]()
     for (group_id, topic_id, number), one in sorted(states.items()):
         topic = names.get(topic_id, topic_id)
@@ -438,7 +414,7 @@ def _leader_epoch(target: Target) -> int | None:
 @unit_job
 def members(partition: Partition, unit: Unit, *, query: GroupQuery) -> YieldAndReturn:
     """Yield a row for each member, by group and member id; return whether the groups are here."""
-    folded = yield from fold(partition, query)
+    folded = yield from query.load(partition)
     place, names = _coordinator(partition), _topic_names(unit.targets)
     groups = {key: group for key, group in folded.all_groups().items() if query.wants(key)}
     for group_id, group in groups.items():
@@ -495,7 +471,7 @@ def history(partition: Partition, *, query: GroupQuery) -> YieldAndReturn:
             )
         )
 
-    groups = yield from fold(partition, query, watch)
+    groups = yield from query.load(partition, watch)
     yield from changes
     for key, commit in (item for own in groups.pending.values() for item in own.items()):
         topic, number = topic_partition(key)

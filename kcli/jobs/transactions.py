@@ -1,60 +1,19 @@
-"""`txn`: what coordinators know of transactional ids, and which transactions data partitions hold open."""
+"""`txn`: what coordinators know of transactional ids, and the copies of partitions that are asked."""
 
-import sys
-import time
-from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
-from itertools import starmap
-from typing import NamedTuple
 
-from formats.magic import record_count
 from formats.names import TRANSACTION_STATE, PartitionDir
-from formats.types import TopicPartition
-from kcli.engine.contract import Unit
-from kcli.jobs.common import Yield, YieldAndReturn, notes_as_findings, partition_job, where
-from kcli.jobs.copies import absent_partitions, counted_copies, partition_counts, refuse_without
-from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
-from kcli.jobs.producers import load_producers
-from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
+from kcli.jobs.common import Yield, partition_job, where
+from kcli.jobs.copies import counted_copies, refuse_without
+from kcli.kafka.coordinator.loads import load_transactions
 from kcli.kafka.coordinator.transactions import (
-    COMPLETE_COMMIT,
-    KNOWS_NO_MORE,
-    NEVER_ENDS,
-    ONGOING,
-    PREPARED,
-    STOPS,
-    UNENDING_BEFORE,
     TransactionState,
-    TransactionStates,
-    holds,
 )
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.damaged import verified_windows
-from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
-from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.storage import log_segment
-from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.kafka.storage.record_counts import data_records
 from kcli.logdir.find import FileSet
-from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
-from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
-from kcli.rows import Item
-from kcli.rows.transactions import OpenTransactionRow, TransactionRow
-from kcli.words import duration
-
-ABORT = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {} --partition {} --start-offset {}"
-DISCARDS_COMMITTED = (
-    "it was acknowledged as committed, and an abort discards its records: read them first, as they are "
-    "visible to read_uncommitted"
-)
-WRITTEN_AFTER = "its records were written after that commit, which does not hold them"
-NEVER = sys.maxsize
-ENDS_BADLY = frozenset({"LOG-001", "LOG-004"})
-"""Findings of a log that may have been longer: it ends in an incomplete batch, or in zeros."""
+from kcli.logdir.targets import ALL_PARTITIONS, Selection
+from kcli.rows.transactions import TransactionRow
 
 
 def coordinator_copies(file_set: FileSet) -> FileSet:
@@ -74,32 +33,6 @@ def with_coordinators(file_set: FileSet, selection: Selection) -> FileSet:
     return replace(result, targets=[], failures=[error])
 
 
-def load_states(partition: Partition, states: TransactionStates) -> Yield:
-    """Fold the log of a partition of __transaction_state; yield what is wrong with it."""
-    loaded = yield from start(partition, exact=not is_running(partition.target))
-    log = CoordinatorLog(partition, loaded, verified_windows)
-    findings = [*states.take(log)]
-    yield from (finding for finding in findings if finding.code != STOPS or not log.is_cut(states.stop or 0))
-    if states.version < UNENDING_BEFORE and _ends_without_record(loaded):
-        message = "the last batch holds no record: the coordinator reads it for ever, and serves nothing"
-        yield Finding(NEVER_ENDS, message, dir=partition.shown)
-    yield from log.findings
-    if log.broken is not None:
-        yield log.broken._replace(code=STOPS, message=f"{log.broken.message}: {KNOWS_NO_MORE}")
-    states.is_whole = states.stop is None and not log.is_incomplete
-    states.is_damaged = bool(log.findings) or any(finding.code in ENDS_BADLY for finding in loaded.findings)
-
-
-def _ends_without_record(loaded: LoadedLog) -> bool:
-    """Whether the last batch of a log holds no record, as cleaning may leave it."""
-    last = next((segment for segment in reversed(loaded.segments) if segment.log_size), None)
-    if last is None:
-        return False
-    with last.log() as log:
-        batches = deque(log_segment.file_batches(log, 0, last.log_size), maxlen=1)
-        return any(record_count(log_segment.header(log, batch)) == 0 for batch in batches)
-
-
 @partition_job
 def listed(
     partition: Partition, *, version: Version = NEWEST, selection: Selection = ALL_PARTITIONS
@@ -110,242 +43,9 @@ def listed(
         places = (PartitionDir(partition.topic, partition.partition) for partition in state.partitions)
         return not selection.names or any(map(selection.wants, places))
 
-    states = TransactionStates(partition.shown, version)
-    yield from load_states(partition, states)
+    states = yield from load_transactions(partition, version)
     place = where(partition)
     for transactional_id, one in sorted(states.states.items()):
         if wants(one):
             number = partition.number or 0
             yield TransactionRow(place, transactional_id, *one[1:], coordinator_partition=number)
-
-
-# Open transactions
-
-
-class CoordinatorStates(NamedTuple):
-    """What one partition of __transaction_state knows; whether all of it is known, and may be outdated."""
-
-    cluster_id: str | None
-    number: int
-    states: Mapping[str, TransactionState]
-    is_whole: bool
-    is_damaged: bool
-
-
-class JoinedFacts(NamedTuple):
-    """States of coordinators, and open transactions to join with them: each with its idle time in ms."""
-
-    coordinators: tuple[CoordinatorStates, ...] = ()
-    rows: tuple[tuple[OpenTransactionRow, int], ...] = ()
-
-
-@partition_job
-def opened(
-    partition: Partition,
-    *,
-    now_ms: int,
-    age_at_ms: int | None = None,
-    known: KnownSettings = NO_KNOWN_SETTINGS,
-) -> YieldAndReturn:
-    """Return the open transactions of a partition, or the states of a coordinator's; yield no row.
-
-    `age_at_ms`: the time to which ages are counted; None: now while a broker runs, else that of the newest
-    record of a producer, because nothing says what happened after the copy.
-    """
-    if partition.topic == TRANSACTION_STATE:
-        states = TransactionStates(partition.shown)
-        yield from load_states(partition, states)
-        place = partition.directory.cluster_id, partition.number or 0
-        one = CoordinatorStates(*place, states.states, states.is_whole, states.is_damaged)
-        return JoinedFacts(coordinators=(one,))
-    loaded = yield from load_producers(partition, known.of(partition, now_ms=now_ms))
-    at_ms = now_ms if age_at_ms is None and is_running(partition.target) else age_at_ms
-    return JoinedFacts(rows=tuple(_open_rows(partition, loaded, at_ms)))
-
-
-def _open_rows(
-    partition: Partition, loaded: LoadedLog, age_at_ms: int | None
-) -> Iterator[tuple[OpenTransactionRow, int]]:
-    """Yield what a partition says of its open transactions, the oldest first, and their ages."""
-    state = loaded.producers
-    if not state.ongoing:
-        return
-    stable, place = max(min(state.ongoing), loaded.log_start_offset), where(partition)
-    waiting = data_records(loaded, stable)
-    if age_at_ms is None:
-        age_at_ms = max(producer.last_timestamp for producer in state.producers.values())
-    for start_offset, producer_id in sorted(state.ongoing.items()):
-        producer = state.producers[producer_id]
-        row = OpenTransactionRow(
-            place,
-            producer_id=producer_id,
-            producer_epoch=producer.epoch,
-            coordinator_epoch=producer.coordinator_epoch,
-            start_offset=start_offset,
-            start_timestamp=_written_at(loaded, start_offset),
-            last_timestamp=producer.last_timestamp,
-            last_stable_offset=stable,
-            records_waiting=waiting,
-        )
-        yield row, age_at_ms - producer.last_timestamp
-
-
-def _written_at(loaded: LoadedLog, offset: int) -> int | None:
-    """Return the first timestamp of the batch that begins at an offset; None where it is gone or damaged."""
-    segment = log_segment.segments_from(loaded.segments, offset)[0]
-    try:
-        position = log_segment.translate_offset(segment, offset)
-        if position is None:
-            return None
-        with segment.log() as log:
-            batch = log_segment.header(log, next(log_segment.file_batches(log, position, segment.log_size)))
-    except log_segment.BrokerError:  # kcli check reports it
-        return None
-    return batch.base_timestamp if batch.base_offset == offset else None
-
-
-class Coordinators:
-    """What the coordinators here know together, and whether open transactions hang by that.
-
-    `partitions`: how many __transaction_state has, by cluster. Where no coordinator of its cluster is `here`
-    a transaction hangs once nothing was written for `longest_ms`; where some are, the one that knows it may
-    be elsewhere. `only`: the cluster of what names none.
-    """
-
-    def __init__(
-        self,
-        known: Iterable[CoordinatorStates],
-        partitions: Mapping[str | None, int],
-        now_ms: int,
-        longest_ms: int = NEVER,
-        *,
-        only: str | None = None,
-        here: Container[str | None] = (),
-    ) -> None:
-        self._now_ms, self._longest_ms, self._partitions = now_ms, longest_ms, partitions
-        self._only, self._here = only, here
-        self._whole: dict[str | None, set[int]] = {}
-        self._states: dict[str | None, dict[int, tuple[str, TransactionState]]] = {}
-        self._damaged: set[tuple[str | None, str]] = set()
-        for coordinator in known:
-            cluster_id = coordinator.cluster_id or only
-            whole = self._whole.setdefault(cluster_id, set())
-            whole.update([coordinator.number] if coordinator.is_whole else [])
-            by_producer = self._states.setdefault(cluster_id, {})
-            by_producer.update((state.producer_id, (key, state)) for key, state in coordinator.states.items())
-            self._damaged.update((cluster_id, key) for key in coordinator.states if coordinator.is_damaged)
-
-    def joined(self, row: OpenTransactionRow, age: int) -> OpenTransactionRow:
-        """Return a row with what the coordinator says of it, and whether it hangs."""
-        _, _, cluster_id, topic, number = row.where
-        cluster_id = cluster_id or self._only
-        found = self._states.get(cluster_id, {}).get(row.producer_id)
-        if found is None:
-            hanging, reason = self._unknown(row, cluster_id, age)
-        else:
-            transactional_id, state = found
-            place = TopicPartition(topic or "", number or 0)
-            hanging = not holds(state, place, row.producer_id, row.producer_epoch)
-            reason = self._said(transactional_id, state, place, hanging=hanging)
-            if (cluster_id, transactional_id) in self._damaged:
-                hanging, reason = None, f"{reason}, but the log of its coordinator is damaged"
-            elif (
-                hanging
-                and state.state == COMPLETE_COMMIT
-                and state.producer_epoch - row.producer_epoch in {0, 1}  # version 2 raised it by one
-            ):
-                is_later = (row.start_timestamp or 0) > state.last_update_timestamp
-                reason += f": {WRITTEN_AFTER if is_later else DISCARDS_COMMITTED}"
-            row = row._replace(
-                transactional_id=transactional_id, coordinator_state=state.state, timeout_ms=state.timeout_ms
-            )
-        command = ABORT.format(topic, number, row.start_offset) if hanging and topic is not None else None
-        return row._replace(hanging=hanging, reason=reason, abort_command=command)
-
-    def _unknown(self, row: OpenTransactionRow, cluster_id: str | None, age: int) -> tuple[bool | None, str]:
-        """Return whether a transaction hangs whose producer id no coordinator here knows, and why."""
-        read, count = self._whole.get(cluster_id, set()), self._partitions.get(cluster_id)
-        if count is not None and read >= set(range(count)):
-            return True, f"no transactional id has producer id {row.producer_id}"
-        if cluster_id in self._here:
-            known = "the partitions" if count is None else f"{len(read)} of {count} partitions"
-            elsewhere = f"{known} of {TRANSACTION_STATE} here do not know its producer id"
-            return None, f"{elsewhere}, and others are damaged or elsewhere"
-        lacking = f"no partition of {TRANSACTION_STATE} is here"
-        if age > self._longest_ms:
-            return True, f"{lacking}, and its producer wrote nothing for {duration(age)}"
-        return None, lacking
-
-    def _said(self, key: str, state: TransactionState, place: TopicPartition, *, hanging: bool) -> str:
-        """Return what the coordinator of a transactional id says of a partition."""
-        if hanging:
-            side = "with" if place in state.partitions else "without"
-            return f"{key} is {state.state} in epoch {state.producer_epoch}, {side} this partition"
-        if state.state in PREPARED:
-            return f"{key} is {state.state}: the coordinator has still to write the marker"
-        if state.start_timestamp + state.timeout_ms < self._now_ms:
-            return f"{key} is {ONGOING} past its timeout: a coordinator that runs aborts it"
-        return f"{key} is {ONGOING}"
-
-
-class OpenTransactions:
-    """Open transactions beside what coordinators know; what hangs on a running broker is read again."""
-
-    def __init__(self, file_set: FileSet, now_ms: int, longest_ms: int = NEVER) -> None:
-        self._targets = {target.shown: target for target in file_set.targets}
-        only = sole_cluster(file_set.log_dirs)
-        self._coordinating = [
-            one for one in file_set.targets if one.name and one.name.topic == TRANSACTION_STATE
-        ]
-        self._coordinators = partial(
-            Coordinators,
-            partitions=partition_counts(TRANSACTION_STATE, file_set),
-            now_ms=now_ms,
-            longest_ms=longest_ms,
-            only=only,
-            here={cluster_of(one) or only for one in self._coordinating},
-        )
-        self._now_ms = now_ms
-        self._absent = [*notes_as_findings(absent_partitions(TRANSACTION_STATE, file_set))]
-
-    def __call__(self, parts: list[JoinedFacts]) -> tuple[list[Item], list[Finding]]:
-        """Return the rows of all open transactions, and which coordinators are not here to know of them."""
-        known = self._coordinators(state for part in parts for state in part.coordinators)
-        rows: list[Item] = []
-        for row in starmap(known.joined, (row for part in parts for row in part.rows)):
-            rows += self._again(row) if row.hanging and is_running(self._targets[row.where.dir]) else [row]
-        are_known = all(isinstance(row, OpenTransactionRow) and row.transactional_id for row in rows)
-        return rows, [] if are_known else self._absent
-
-    def hanging(self, target: Target, file_set: FileSet) -> list[OpenTransactionRow]:
-        """Return what hangs in a partition by a coordinator's word, if its copy is the one that counts."""
-        if not self._coordinating or is_running(target):
-            return []
-        copies = counted_copies(file_set, lambda name: name == target.name).targets
-        counts = any(copy.path == target.path for copy in copies)
-        return [row for row in self._read(target) if row.hanging] if counts else []
-
-    def _opened(self, target: Target) -> JoinedFacts:
-        facts = opened(Unit(number=0, targets=(target,)), now_ms=self._now_ms).partial
-        return facts if isinstance(facts, JoinedFacts) else JoinedFacts()
-
-    @cached_property
-    def _settled(self) -> Coordinators:
-        facts = map(self._opened, self._coordinating)
-        return self._coordinators(state for one in facts for state in one.coordinators)
-
-    def _read(self, target: Target) -> Iterator[OpenTransactionRow]:
-        return starmap(self._settled.joined, self._opened(target).rows)
-
-    def _again(self, row: OpenTransactionRow) -> list[OpenTransactionRow]:
-        """Return the row of a transaction that is still open after its coordinator was read once more."""
-        key = row.producer_id, row.start_offset
-        again = self._read(self._targets[row.where.dir])
-        return [one for one in again if (one.producer_id, one.start_offset) == key]
-
-
-def hanging_transactions(file_set: FileSet) -> Callable[[Target], list[OpenTransactionRow]]:
-    """Return what says which open transactions of a partition among those found hang."""
-    coordinators = counted_copies(file_set, lambda name: name.topic == TRANSACTION_STATE)
-    known = OpenTransactions(coordinators, time.time_ns() // 1_000_000)
-    return lambda target: known.hanging(target, file_set)

@@ -18,7 +18,6 @@ from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_di
 from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
 from kcli.jobs.cluster_metadata import with_undecodable
 from kcli.jobs.contradictions import with_damaged_states
-from kcli.jobs.group import UNLOADABLE, GroupQuery, list_groups, offsets
 from kcli.jobs.log_pass import log_targets
 from kcli.jobs.log_pass.log_targets import directory_of
 from kcli.jobs.log_pass.scan import (
@@ -30,10 +29,10 @@ from kcli.jobs.log_pass.scan import (
     is_segment,
 )
 from kcli.jobs.log_starts import StartRequest, start_others
+from kcli.jobs.open_transactions import hanging_transactions
 from kcli.jobs.retention import RetentionQuery
 from kcli.jobs.retention import findings as retention_findings
-from kcli.jobs.transactions import hanging_transactions
-from kcli.jobs.transactions import listed as listed_transactions
+from kcli.kafka.coordinator.loads import LOAD_OF, UNLOADABLE
 from kcli.kafka.findings.findings import SEVERITIES, Finding, Reporting
 from kcli.kafka.integrity.checkpoints import beginning_findings, contradictions, stored_offsets
 from kcli.kafka.integrity.checks.partitions import (
@@ -48,7 +47,7 @@ from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.compacted import is_cleaned
 from kcli.kafka.integrity.offset_invariants import violations
 from kcli.kafka.kraft.log_settings import KnownSettings
-from kcli.kafka.kraft.meta_properties import StartFailure, Version
+from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, inspect, start
 from kcli.kafka.kraft.replica_fates import LogStart
@@ -86,14 +85,6 @@ CHECK_ACCEPTS = log_targets.LOG_ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 NO_EPOCHS, LOST_METADATA = "EPOCH-001", "START-014"
-COORDINATOR_LOADS: dict[str, Callable[[Unit, Version], Outcome]] = {
-    names.TRANSACTION_STATE: lambda unit, version: listed_transactions(unit, version=version),
-    names.CONSUMER_OFFSETS: lambda unit, version: list_groups(
-        unit, query=GroupQuery(now_ms=0, version=version)
-    ),
-    names.SHARE_GROUP_STATE: lambda unit, version: offsets(unit, query=GroupQuery(now_ms=0, version=version)),
-}
-"""What reads the partitions of a coordinator as its load does in a release."""
 
 
 class CheckedUnit(NamedTuple):
@@ -163,9 +154,9 @@ class CheckLog:
             failures = (result,) if isinstance(result, StartFailure) else ()
             return CheckedUnit(scanned, logs=tuple(_log_start(unit.target, each) for each in failures))
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
-        load = COORDINATOR_LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
+        load = LOAD_OF.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
-            loaded = load(unit, self.request.version)
+            loaded = common.answer(unit, lambda one: load(one, self.request.version))
             of_load = (UNLOADABLE, "TXN-")  # at what the load of a coordinator ends
             findings = tuple(finding for finding in loaded.findings if finding.code.startswith(of_load))
         if self.query is not None:

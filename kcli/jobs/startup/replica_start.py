@@ -12,7 +12,7 @@ from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import YieldAndReturn, partition_job, where
 from kcli.jobs.log_starts import StartRequest, log_start, of_a_replica, said_of_log, started_log
-from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding
+from kcli.kafka.integrity.known_producers import forgotten_producers
 from kcli.kafka.kraft.fates import DELETE_DIRECTORY
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.partition_start import log_end_in, lone_finding
@@ -27,7 +27,7 @@ from kcli.kafka.storage.file_actions import (
     topic_id_bytes,
 )
 from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
-from kcli.kafka.storage.record_counts import data_records, forgets_producers, records_in, records_of_segments
+from kcli.kafka.storage.record_counts import data_records, records_in, records_of_segments
 from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
@@ -90,8 +90,7 @@ def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
             row = _with_missing(row, log)
         row = _with_fate(row, log, request.fates.of(partition.target))
         needed = bytes_needed(partition.path, log, row.files)
-        if forgets_producers(log):
-            findings.append(Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown))
+        findings += forgotten_producers(partition, log)
     yield row
     yield from findings
     return StartedPartition(row, log_start(partition, log), needed)

@@ -5,7 +5,7 @@ past damage: what cannot be read is a finding, and `CoordinatorLog.is_incomplete
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -24,17 +24,16 @@ from formats.record_columns import FallbackBatch, RecordColumns, record_columns
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding, checksum_message
 from kcli.kafka.findings.log_findings import magic_message, report_damage
+from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
-from kcli.logdir.segment import DamagedRange, Stop
+from kcli.logdir.segment import DamagedRange
 from kcli.logdir.targets import entry_of
 
 Ints: TypeAlias = NDArray[np.int64]
-Walk: TypeAlias = Callable[[DataFile, int, int], Iterator[Window | DamagedRange | Stop]]
-"""Goes through the batches of a file between two positions, past damage."""
 
 UNREAD, CUT = "COORD-001", "START-001"
 BREAKS_OFF = frozenset({"LOG-002", "LOG-017", "DUMP-002"})
@@ -99,11 +98,10 @@ class CoordinatorLog:
         self,
         partition: Partition,
         loaded: LoadedLog,
-        walk: Walk,
         last_offset: int | None = None,
         last_time_ms: int | None = None,
     ) -> None:
-        self._partition, self._walk = partition, walk
+        self._partition = partition
         self._last_offset, self._last_time_ms = last_offset, last_time_ms
         self.findings: list[Finding] = []
         self.lost = 0
@@ -143,7 +141,7 @@ class CoordinatorLog:
             target = entry_of(self._partition.target, os.path.basename(segment.log_path), LOG)
             collector = FindingCollector(target)
             with segment.log() as file:
-                for item in self._walk(file, 0, segment.log_size):
+                for item in verified_windows(file, 0, segment.log_size):
                     if isinstance(item, Window):
                         parts = self._parts(file, target.shown, item, collector)
                         yield from self._bounded(parts) if bounded else parts

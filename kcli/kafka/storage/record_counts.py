@@ -1,9 +1,7 @@
 """How many records a log holds, by the headers of its batches."""
 
 from collections.abc import Iterable
-from itertools import islice
 
-from formats.batch import NO_PRODUCER_ID
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError, LimitError
 from formats.magic import record_count
@@ -17,9 +15,7 @@ from kcli.kafka.storage.log_segment import (
     segments_from,
 )
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import FileBatch, Walk, only_zeros
-
-LOOKED_AT = 1000  # batches of a segment in which producers are looked for
+from kcli.logdir.segment import FileBatch, only_zeros
 
 
 def data_records(log: LoadedLog, first_offset: int = 0) -> int | None:
@@ -52,21 +48,6 @@ def _messages_in(file: DataFile, batch: FileBatch) -> int:
         raise LimitError(0, "message", LARGEST_BATCH, batch.size)
     opened = message_set(file.read(batch.position, batch.size), LARGEST_BATCH)
     return sum(1 for _ in set_records(opened))
-
-
-def forgets_producers(log: LoadedLog) -> bool:
-    """Whether a clean start without snapshot passes over producers (`rebuildProducerState`), by some."""
-    is_empty = log.log_start_offset >= log.log_end_offset  # then none is written when the log is closed
-    if not log.clean or log.snapshots_before or log.recovered or is_empty:
-        return False
-    for segment in reversed(log.segments):
-        if not segment.log_size:
-            continue
-        with segment.log() as file:
-            for _, batch in islice(Walk(file, end=segment.log_size), LOOKED_AT):
-                if batch.producer_id > NO_PRODUCER_ID:
-                    return True
-    return False
 
 
 def records_in(lost: Iterable[LostBytes]) -> int | None:

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from formats.producer_snapshot import ProducerEntry
-from kcli.jobs.transactions import DISCARDS_COMMITTED, WRITTEN_AFTER
+from kcli.jobs.open_transactions import DISCARDS_COMMITTED, WRITTEN_AFTER
 from tests.builders import put_records
 from tests.commands.answers import ask, codes
 from tests.messages import put_wrapper

@@ -18,7 +18,6 @@ from kcli.kafka.coordinator.group_fold import (
 )
 from kcli.kafka.coordinator.group_state import expiry_of, state_of
 from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.kraft.partition_start import start
 from kcli.logdir.partition import Partition
 from tests.groups import (
@@ -44,7 +43,7 @@ def folded(tmp_path, *batches, **options):
     """Return what batches come to."""
     partition = Partition(unit(coordinator(tmp_path / "d", *batches)).target)
     found = GroupFold(**options)
-    found.fold(CoordinatorLog(partition, collect_findings(start(partition)), verified_windows))
+    found.fold(CoordinatorLog(partition, collect_findings(start(partition))))
     return found
 
 
