@@ -77,9 +77,9 @@ def made(
     from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
+    from kcli.jobs.held_log import RetentionQuery
     from kcli.jobs.log_pass.scan import ScanLog, group_directories
     from kcli.jobs.log_starts import StartRequest
-    from kcli.jobs.retention import RetentionQuery
     from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.logdir.find import each_once

@@ -30,7 +30,7 @@ def compact(
     from kcli.cli.inputs import log_dir_of_metadata
     from kcli.jobs import compact as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
-    from kcli.jobs.retention import RetentionQuery
+    from kcli.jobs.held_log import RetentionQuery
     from kcli.kafka.kraft.log_config import POLICY
 
     now_ms = parse_time(at)

@@ -40,11 +40,12 @@ def retention(
     from kcli.cli.inputs import log_dir_of_metadata
     from kcli.jobs import retention as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
+    from kcli.jobs.held_log import RetentionQuery
     from kcli.jobs.tiered_leader import with_events
     from kcli.kafka.kraft.log_config import POLICY
 
     elsewhere = remote_metadata_of(remote_metadata)
-    query = jobs.RetentionQuery(parse_time(at), settings_of_server(given.inputs), settings_in(config or ()))
+    query = RetentionQuery(parse_time(at), settings_of_server(given.inputs), settings_in(config or ()))
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
     )

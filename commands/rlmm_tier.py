@@ -143,7 +143,7 @@ def retention(
     """
     from kcli.cli.inputs import log_dir_of_metadata
     from kcli.jobs.cluster_metadata import with_topic_settings
-    from kcli.jobs.retention import RetentionQuery
+    from kcli.jobs.held_log import RetentionQuery
     from kcli.jobs.rlmm import tiers
 
     now_ms = parse_time(at)

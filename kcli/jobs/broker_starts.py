@@ -7,11 +7,7 @@ from kcli.engine.contract import Reduce, at_end
 from kcli.jobs.log_starts import StartRequest
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.replica_fates import LogStart
-from kcli.kafka.kraft.start_findings import (
-    findings_of_broker,
-    of_plan,
-    replica_fates,
-)
+from kcli.kafka.kraft.start_findings import findings_of_broker, of_plan, replica_fates
 from kcli.kafka.kraft.start_plan import StartPlan, begun_empty
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import FileSet, log_dir_targets

@@ -4,8 +4,8 @@ from collections.abc import Generator
 
 from formats.names import CLUSTER_METADATA
 from kcli.jobs.common import Yield, partition_job, where
+from kcli.jobs.held_log import CLEANING_FAILS, FAILED, RetentionQuery, configured, hold
 from kcli.jobs.log_times import ends_of
-from kcli.jobs.retention import CLEANING_FAILS, FAILED, RetentionQuery, configured, hold
 from kcli.kafka.kraft.log_config import POLICY
 from kcli.kafka.kraft.metadata_loader import undecodable_findings
 from kcli.kafka.storage.cleaner_pass import CleanedLog, Cleaning, DroppedRecord, clean

@@ -5,10 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from formats.names import DELETE
 from kcli.engine.contract import Unit
-from kcli.jobs.common import (
-    Yield,
-    answer,
-)
+from kcli.jobs.common import Yield, answer
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import SEVERITIES, Finding, Reporting
 from kcli.kafka.integrity.checkpoints import missing_records

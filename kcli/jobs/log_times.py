@@ -18,17 +18,11 @@ from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.magic import LARGEST_HEADER, is_legacy, read_header, record_count
 from formats.record import Record
-from kcli.jobs.lookup import read_records
 from kcli.kafka.kraft.log_config import LogConfig
-from kcli.kafka.storage.cleaner_pass import NOT_WHOLE
+from kcli.kafka.storage.batch_records import read_records
+from kcli.kafka.storage.cleaner import NOT_WHOLE
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.kafka.storage.log_segment import (
-    BrokerError,
-    LoadedSegment,
-    file_batches,
-    header,
-    tail_in,
-)
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header, tail_in
 from kcli.kafka.storage.retention import LARGEST_TIME, LocalSegment
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import Batch

@@ -14,13 +14,7 @@ from kcli.jobs.common import YieldAndReturn, notes_as_findings, partition_job, w
 from kcli.jobs.copies import absent_partitions, counted_copies, partition_counts
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.kafka.coordinator.loads import load_transactions
-from kcli.kafka.coordinator.transactions import (
-    COMPLETE_COMMIT,
-    ONGOING,
-    PREPARED,
-    TransactionState,
-    holds,
-)
+from kcli.kafka.coordinator.transactions import COMPLETE_COMMIT, ONGOING, PREPARED, TransactionState, holds
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.known_producers import load_producers
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings

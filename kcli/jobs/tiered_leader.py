@@ -21,13 +21,7 @@ from kcli.kafka.kraft.log_settings import NEVER_TIERED, topic_config
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache, UserPartition
-from kcli.kafka.remote.lineage import (
-    NOTHING_REMOTE,
-    Leader,
-    first_remote_offset,
-    highest_remote,
-    serving,
-)
+from kcli.kafka.remote.lineage import NOTHING_REMOTE, Leader, first_remote_offset, highest_remote, serving
 from kcli.kafka.remote.partitioning import DEFAULT_PARTITIONS, events_topic_size, partition_of_events
 from kcli.kafka.storage.leader_epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.load_findings import no_epochs

@@ -6,9 +6,7 @@ from formats.names import TRANSACTION_STATE, PartitionDir
 from kcli.jobs.common import Yield, partition_job, where
 from kcli.jobs.copies import counted_copies, refuse_without
 from kcli.kafka.coordinator.loads import load_transactions
-from kcli.kafka.coordinator.transactions import (
-    TransactionState,
-)
+from kcli.kafka.coordinator.transactions import TransactionState
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.logdir.find import FileSet
 from kcli.logdir.partition import Partition

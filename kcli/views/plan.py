@@ -30,13 +30,14 @@ from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
 from kcli.jobs.compact import compact
 from kcli.jobs.contradictions import with_contradictions
 from kcli.jobs.epoch import epoch_cache
+from kcli.jobs.held_log import RetentionQuery
 from kcli.jobs.log_pass import log_targets
 from kcli.jobs.log_pass.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.ls import ls
 from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.producers import producers
-from kcli.jobs.retention import RetentionQuery, retention
+from kcli.jobs.retention import retention
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.tiered_leader import with_events
 from kcli.jobs.transactions import coordinator_copies, listed

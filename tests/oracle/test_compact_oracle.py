@@ -11,7 +11,7 @@ import pytest
 
 from kcli.engine.contract import Unit
 from kcli.jobs.compact import compact
-from kcli.jobs.retention import FAILED, RetentionQuery
+from kcli.jobs.held_log import FAILED, RetentionQuery
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.messages import put_message, put_wrapper

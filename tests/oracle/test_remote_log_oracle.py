@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.retention import RetentionQuery
+from kcli.jobs.held_log import RetentionQuery
 from kcli.jobs.rlmm import tiers
 from kcli.jobs.tiered_leader import with_metadata
 from kcli.logdir.find import find

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kcli.engine.contract import Outcome
-from kcli.jobs.retention import FAILED, RetentionQuery, retention
+from kcli.jobs.held_log import FAILED, RetentionQuery
+from kcli.jobs.retention import retention
 from tests.rows import named
 from tests.seeds import cases
 

@@ -14,9 +14,9 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import lookup, ls
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.log_starts import StartRequest
-from kcli.jobs.lookup import LOOKUP_FAILED
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.partition_start import LOAD_FAILED
+from kcli.kafka.storage.batch_records import LOOKUP_FAILED
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import find

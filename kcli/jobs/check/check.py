@@ -18,6 +18,8 @@ from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_di
 from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
 from kcli.jobs.cluster_metadata import with_undecodable
 from kcli.jobs.contradictions import with_damaged_states
+from kcli.jobs.held_log import RetentionQuery
+from kcli.jobs.held_log import findings as retention_findings
 from kcli.jobs.log_pass import log_targets
 from kcli.jobs.log_pass.log_targets import directory_of
 from kcli.jobs.log_pass.scan import (
@@ -30,8 +32,6 @@ from kcli.jobs.log_pass.scan import (
 )
 from kcli.jobs.log_starts import StartRequest, start_others
 from kcli.jobs.open_transactions import hanging_transactions
-from kcli.jobs.retention import RetentionQuery
-from kcli.jobs.retention import findings as retention_findings
 from kcli.kafka.coordinator.loads import LOAD_OF, UNLOADABLE
 from kcli.kafka.findings.findings import SEVERITIES, Finding, Reporting
 from kcli.kafka.integrity.checkpoints import beginning_findings, contradictions, stored_offsets

@@ -10,9 +10,9 @@ from formats.types import TopicPartition
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
 from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
 from kcli.jobs.contradictions import partitions_twice
+from kcli.jobs.held_log import CLEANER_STOPPED
 from kcli.jobs.log_starts import StartRequest, start_others
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
-from kcli.jobs.retention import CLEANER_STOPPED
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checkpoints import CLEANER
 from kcli.kafka.kraft.meta_properties import StartFailure

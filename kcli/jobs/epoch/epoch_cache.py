@@ -11,7 +11,7 @@ from formats.errors import CorruptError
 from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, other_identity, unit_job, where
-from kcli.jobs.lookup import resolve
+from kcli.jobs.log_lookup import resolve
 from kcli.jobs.replica_pairs import dropped_by_start, load_replica, report_alone
 from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.partition_start import start

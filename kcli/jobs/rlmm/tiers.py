@@ -18,21 +18,20 @@ from formats.index import OFFSET_INDEX_ENTRY
 from formats.names import REMOTE_LOG_INDEX_CACHE
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.jobs.common import Yield, where
-from kcli.jobs.log_times import ends_of
-from kcli.jobs.lookup import (
+from kcli.jobs.held_log import RetentionQuery, configured, held_log
+from kcli.jobs.log_lookup import (
     FOUND,
     IN_REMOTE_STORAGE,
     NO_BATCH,
     at_or_after,
-    failing_lookup,
     first_batch,
     largest,
     outside,
     resolve,
     search,
 )
-from kcli.jobs.lookup import batch_of as batch_in
-from kcli.jobs.retention import RetentionQuery, configured, held_log
+from kcli.jobs.log_lookup import batch_of as batch_in
+from kcli.jobs.log_times import ends_of
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
 from kcli.jobs.tiered_leader import leader_job
 from kcli.kafka.findings.collector import collect_findings
@@ -48,6 +47,7 @@ from kcli.kafka.remote.lineage import (
     with_records,
 )
 from kcli.kafka.remote.retention import DELETE, expire_remote, left_alone, tier_verdicts
+from kcli.kafka.storage.batch_records import failing_lookup
 from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.logdir.partition import shown_path

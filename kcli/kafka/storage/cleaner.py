@@ -13,6 +13,7 @@ from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import file_batches, segments_from, translate_offset
 from kcli.kafka.storage.retention import LocalSegment
 
+NOT_WHOLE = "the {} bytes from byte {} on are no whole batch"
 BY_ACTIVE, BY_TRANSACTION = "active-segment", "open-transaction"
 BY_LAG, BY_WATERMARK = "min.compaction.lag.ms", "high-watermark"
 """What a cleaning may not pass."""

@@ -20,6 +20,7 @@ from formats.magic import is_legacy, record_count
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records, pack_record
 from kcli.kafka.storage import log_segment
+from kcli.kafka.storage.cleaner import NOT_WHOLE
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import Producer, read_marker
 from kcli.logdir.buffers import DataFile
@@ -33,7 +34,6 @@ CHUNK_BYTES = 1 << 20
 """Batches of so many bytes, as they lie, are decoded together."""
 Entry: TypeAlias = tuple[int, bytes | None, bool]
 """What counts of a record: offset, key, and whether its value is null."""
-NOT_WHOLE = "the {} bytes from byte {} on are no whole batch"
 
 
 class Cleaning(NamedTuple):

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from kcli.jobs.compact import compact
-from kcli.jobs.retention import RetentionQuery
+from kcli.jobs.held_log import RetentionQuery
 from kcli.kafka.storage import cleaner_pass
 from kcli.kafka.storage.cleaner_pass import Cleaning, clean
 from kcli.kafka.storage.log_segment import LoadedSegment

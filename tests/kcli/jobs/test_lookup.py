@@ -5,7 +5,7 @@ import os
 import pytest
 
 from kcli.jobs import lookup
-from kcli.jobs.lookup import outside
+from kcli.jobs.log_lookup import outside
 from tests.builders import put_batch, put_record, put_records
 from tests.messages import put_message, put_set, put_wrapper
 from tests.partitions import (

@@ -7,7 +7,8 @@ from contextlib import nullcontext
 import pytest
 
 from formats.producer_snapshot import ProducerEntry
-from kcli.jobs.retention import LATE, NO_LOOK, RetentionQuery, findings, retention
+from kcli.jobs.held_log import LATE, NO_LOOK, RetentionQuery, findings
+from kcli.jobs.retention import retention
 from tests.commands.answers import ask
 from tests.metadata_records import TOPIC_ID, config, put_log
 from tests.metadata_records import batch as metadata_batch
