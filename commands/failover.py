@@ -45,6 +45,7 @@ def failover(
     if controller and zk:
         raise UsageError("--controller is about a quorum of KRaft; leave out --zk")
     from kcli.jobs import failover as jobs
+    from kcli.jobs.cluster_metadata import only_metadata_logs
     from kcli.kafka.kraft.failover import Defaults
     from kcli.rows.replicas import FailoverControllerRow, FailoverRow
 
@@ -63,7 +64,7 @@ def failover(
         given.without_selection(),
         job_of=lambda file_set: partial(jobs.show, request=jobs.with_older(request, file_set)),
         accepts=jobs.FAILOVER_KINDS,
-        expand=jobs.expand,
+        expand=only_metadata_logs,
         reduce=(lambda _: jobs.elected) if controller else None,
         answer=Answer(possible=names_of(*types)),
     )

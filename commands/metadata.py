@@ -16,7 +16,7 @@ from kcli.output.answer import Answer
 from kcli.words import INT64
 
 if TYPE_CHECKING:
-    from kcli.jobs.metadata import MetadataQuery
+    from kcli.jobs.metadata.metadata import MetadataQuery
     from kcli.kafka.kraft.metadata_loader import Until
 
 app = Group(
@@ -29,9 +29,11 @@ SECRETS = option("--secrets", "Show the values of secret settings.")
 
 
 def _command(name: str, given: Given, job: Any, query: "MetadataQuery", **more: Any) -> Command:
-    from kcli.jobs import metadata as jobs
+    from kcli.jobs.cluster_metadata import only_metadata_logs
+    from kcli.jobs.metadata import metadata as jobs
 
-    made = Command(name, given, partial(job, query=query), accepts=jobs.METADATA_FILES, expand=jobs.expand)
+    accepts = jobs.METADATA_FILES
+    made = Command(name, given, partial(job, query=query), accepts=accepts, expand=only_metadata_logs)
     return made._replace(topics=RowTopics(partial(jobs.topics, query)), **more)
 
 
@@ -43,7 +45,7 @@ class ImageOptions(NamedTuple):
 
     def query(self, given: Given, **more: Any) -> "MetadataQuery":
         """Return the query of a job."""
-        from kcli.jobs.metadata import MetadataQuery
+        from kcli.jobs.metadata.metadata import MetadataQuery
 
         more = {"until": _until(self.at), "secrets": self.secrets, **more}
         return MetadataQuery(selection=given.inputs.selection(), **more)
@@ -66,7 +68,7 @@ def show(*, image: ImageOptions, given: Given) -> Command:
 
     Example: kcli metadata show topics partitions /var/lib/kafka/data
     """
-    from kcli.jobs import metadata as jobs
+    from kcli.jobs.metadata import metadata as jobs
     from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS
     from kcli.rows import row_types
 
@@ -94,7 +96,7 @@ def history(
 
     Example: kcli metadata history orders-3 /var/lib/kafka/data
     """
-    from kcli.jobs import metadata as jobs
+    from kcli.jobs.metadata import metadata as jobs
 
     names, paths = _names_and_paths(given.inputs.paths or [])
     query = image.query(given, names=names, node=node, topic_id=topic_id)
@@ -133,7 +135,7 @@ def diff(
     Example: kcli metadata diff controller1/data controller2/data
     """
     from kcli.cli.inputs import comparing
-    from kcli.jobs import metadata as jobs
+    from kcli.jobs.metadata import metadata as jobs
 
     if to is not None and since is None:
         raise UsageError("--to needs --from: from which moment on?")
@@ -159,13 +161,13 @@ def export(*, image: ImageOptions, given: Given) -> Command:
 
     Example: kcli metadata export -o text /var/lib/kafka/data > again.sh
     """
-    from kcli.jobs import metadata_export
+    from kcli.jobs.metadata import export as jobs
 
-    kinds, rest = _without_kinds(given, metadata_export.EXPORTED)
+    kinds, rest = _without_kinds(given, jobs.EXPORTED)
     query = image.query(given, kinds=kinds)
-    _refuse_without_topics(query, kinds or metadata_export.EXPORTED)
-    answer = Answer(text=metadata_export.lines)
-    return _command("metadata export", rest, metadata_export.export, query, answer=answer)
+    _refuse_without_topics(query, kinds or jobs.EXPORTED)
+    answer = Answer(text=jobs.lines)
+    return _command("metadata export", rest, jobs.export, query, answer=answer)
 
 
 def _without_kinds(given: Given, kinds: Collection[str]) -> tuple[tuple[str, ...], Given]:

@@ -110,8 +110,7 @@ ELSEWHERE = {
     "kcli/kafka/kraft/metadata_kinds.py": "tests/oracle/test_metadata_image_oracle.py",
     "kcli/kafka/kraft/metadata_at.py": "tests/commands/test_metadata.py",
     "kcli/kafka/kraft/metadata_changes.py": "tests/commands/test_metadata.py",
-    "kcli/jobs/metadata.py": "tests/commands/test_metadata.py",
-    "kcli/jobs/metadata_export.py": "tests/commands/test_metadata.py",
+    "kcli/jobs/metadata/*": "tests/commands/test_metadata.py",
     "kcli/jobs/group.py": "tests/commands/test_group.py",
     # log dirs
     "kcli/logdir/classify.py": "tests/kcli/logdir/test_find.py",

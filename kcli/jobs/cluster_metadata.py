@@ -1,7 +1,7 @@
 """What a command is given to know about the cluster: the KRaft metadata that --metadata names."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -165,3 +165,30 @@ def known_settings(known: Iterable[KnownMetadata]) -> KnownSettings:
         newest = clusters.setdefault(one.cluster_id, configs)
         log_dirs[one.log_dir] = newest if configs == newest else configs  # equal ones are pickled once
     return KnownSettings(clusters, log_dirs)
+
+
+def only_metadata_logs(file_set: FileSet) -> FileSet:
+    """Return the same with the metadata log alone of each log dir that was named; refuse if none has one."""
+    of_log_dirs = set(file_set.named_log_dirs)
+    targets = [
+        target
+        for target in file_set.targets
+        if target.log_dir not in of_log_dirs or target.kind != PARTITION or _is_metadata(target)
+    ]
+    failures = [] if targets else [*without_metadata_logs(file_set)]
+    return replace(file_set, targets=targets, failures=[*file_set.failures, *failures])
+
+
+def without_metadata_logs(file_set: FileSet) -> Iterator[FileError]:
+    """Yield an error for each log dir that was named and holds no metadata log."""
+    for log_dir in file_set.named_log_dirs:
+        facts = directory_facts(log_dir)
+        message = f"no {METADATA_DIRECTORY} is here: name the log dir of metadata.log.dir, or a controller's"
+        if facts.broker_id is not None and not facts.is_kraft:
+            message = "its broker uses ZooKeeper, which keeps topics, leaders and ISRs: no file here has them"
+        if metadata_log(log_dir) is None:
+            yield FileError(shown(log_dir), "no-metadata-log", message)
+
+
+def _is_metadata(target: Target) -> bool:
+    return target.name is not None and target.name.topic == CLUSTER_METADATA

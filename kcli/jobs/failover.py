@@ -12,9 +12,9 @@ from kcli.kafka.kraft import failover
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata_of_snapshot
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.quorum_start import quorum_node
-from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.buffers import FileError
 from kcli.logdir.find import FileSet
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, log_dir_state, metadata_log
+from kcli.logdir.log_dirs import log_dir_state
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.replicas import FailoverControllerRow, FailoverRow
@@ -45,33 +45,6 @@ def with_older(request: Departure, file_set: FileSet) -> Departure:
     images = [metadata for metadata in metadata_of(file_set) if metadata.cluster_id is not None]
     newest = {one.log_dir for one in newest_of(images).values()}
     return replace(request, older=frozenset(one.log_dir for one in images if one.log_dir not in newest))
-
-
-def expand(file_set: FileSet) -> FileSet:
-    """Return the same with the metadata log alone of each log dir that was named; refuse if none has one."""
-    of_log_dirs = set(file_set.named_log_dirs)
-    targets = [
-        target
-        for target in file_set.targets
-        if target.log_dir not in of_log_dirs or target.kind != PARTITION or _is_metadata(target)
-    ]
-    failures = [] if targets else [*without_metadata_logs(file_set)]
-    return replace(file_set, targets=targets, failures=[*file_set.failures, *failures])
-
-
-def without_metadata_logs(file_set: FileSet) -> Iterator[FileError]:
-    """Yield an error for each log dir that was named and holds no metadata log."""
-    for log_dir in file_set.named_log_dirs:
-        facts = directory_facts(log_dir)
-        message = f"no {METADATA_DIRECTORY} is here: name the log dir of metadata.log.dir, or a controller's"
-        if facts.broker_id is not None and not facts.is_kraft:
-            message = "its broker uses ZooKeeper, which keeps topics, leaders and ISRs: no file here has them"
-        if metadata_log(log_dir) is None:
-            yield FileError(shown(log_dir), "no-metadata-log", message)
-
-
-def _is_metadata(target: Target) -> bool:
-    return target.name is not None and target.name.topic == CLUSTER_METADATA
 
 
 def show(unit: Unit, *, request: Departure) -> Outcome:
@@ -109,7 +82,7 @@ def _rows(
     quorum.clear()
     is_older = target.kind == PARTITION and target.log_dir in request.older
     if target.kind == PARTITION:
-        if target.name is not None and not _is_metadata(target):
+        if target.name is not None and target.name.topic != CLUSTER_METADATA:
             raise FileError(target.path, "wrong-kind", f"this is no directory of {CLUSTER_METADATA}")
         loaded = yield from start(partition)
         metadata = metadata_of_log(partition, loaded)

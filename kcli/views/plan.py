@@ -20,12 +20,11 @@ from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.jobs import group as groups
-from kcli.jobs import metadata as metadata_jobs
 from kcli.jobs.broker_starts import expand as broker_expand
 from kcli.jobs.broker_starts import with_plans
 from kcli.jobs.check import check
 from kcli.jobs.check.log_dirs import BrokerLogDirs
-from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
+from kcli.jobs.cluster_metadata import known_settings, metadata_of, only_metadata_logs, with_undecodable
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
 from kcli.jobs.compact import compact
 from kcli.jobs.contradictions import with_contradictions
@@ -35,6 +34,7 @@ from kcli.jobs.log_pass import log_targets
 from kcli.jobs.log_pass.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.ls import ls
+from kcli.jobs.metadata import metadata as metadata_jobs
 from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.producers import producers
 from kcli.jobs.retention import retention
@@ -212,7 +212,7 @@ def _metadata(query: ViewQuery, _file_set: FileSet, _columns: Collection[str]) -
     kind = definitions.METADATA_VIEWS[query.view]
     asked = metadata_jobs.MetadataQuery(kinds=(kind,), selection=query.selection)
     return ViewCommand(
-        partial(metadata_jobs.show, query=asked), metadata_jobs.METADATA_FILES, metadata_jobs.expand
+        partial(metadata_jobs.show, query=asked), metadata_jobs.METADATA_FILES, only_metadata_logs
     )
 
 

@@ -14,7 +14,7 @@ from formats.names import (
 )
 from kcli.engine.contract import Unit
 from kcli.jobs.common import YieldAndReturn, unit_job
-from kcli.jobs.metadata import MetadataQuery, place_of, read, said, wants
+from kcli.jobs.metadata.metadata import MetadataQuery, place_of, read, said, wants
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.metadata_image import TOPIC
 from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, resource_name

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from formats.messages.metadata import CONFIG_RESOURCES
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, LOG, NORMAL, PartitionDir
 from kcli.engine.contract import Unit
-from kcli.jobs import failover
+from kcli.jobs.cluster_metadata import only_metadata_logs, without_metadata_logs
 from kcli.jobs.common import Yield, YieldAndReturn, unit_job
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.damaged import verified_windows
@@ -81,9 +81,6 @@ class MetadataQuery:
         return any(self.wants(topic.name, number) for topic in topics for number in topic.partitions)
 
 
-expand = failover.expand
-
-
 def topics(query: MetadataQuery, units: Iterable[Unit]) -> Iterator[str]:
     """Yield the names of the topics that are known in what can be read."""
     for target in dict.fromkeys(target for unit in units for target in unit.targets):
@@ -94,10 +91,10 @@ def topics(query: MetadataQuery, units: Iterable[Unit]) -> Iterator[str]:
 
 def expand_several(file_set: FileSet) -> FileSet:
     """Return the same; of one alone nothing, and an error for each log dir that was named without one."""
-    result = failover.expand(file_set)
+    result = only_metadata_logs(file_set)
     if len(result.targets) != 1:
         return result
-    failures = [*result.failures, *failover.without_metadata_logs(file_set)]
+    failures = [*result.failures, *without_metadata_logs(file_set)]
     return replace(result, targets=[] if failures else result.targets, failures=failures)
 
 
