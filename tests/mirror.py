@@ -96,6 +96,7 @@ ELSEWHERE = {
     "kcli/jobs/open_transactions.py": "tests/kcli/jobs/test_transactions.py",
     "kcli/jobs/held_log.py": "tests/kcli/jobs/test_retention.py",
     "kcli/jobs/log_lookup.py": "tests/kcli/jobs/test_lookup.py",
+    "kcli/jobs/event_checks.py": "tests/kcli/jobs/rlmm/test_check.py",
     "kcli/jobs/failover.py": "tests/commands/test_failover.py",
     "kcli/jobs/identifiers.py": "tests/commands/test_identifiers.py",
     "kcli/jobs/tiered_leader.py": "tests/oracle/test_remote_log_oracle.py",

@@ -6,8 +6,8 @@ from contextlib import suppress
 from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir, parse_file, parse_partition_dir
 from kcli.engine.contract import Unit
 from kcli.jobs.common import answer
+from kcli.jobs.event_checks import EventChecks
 from kcli.jobs.metadata_partitions import RemoteEvents, fold_unit
-from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
 from kcli.jobs.tiered_leader import cache_of, load_leader, misplaced_events, unreached
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.kraft.partition_start import Inspected
@@ -58,7 +58,7 @@ def remote_findings(directory: Target) -> Iterator[Finding]:
     if not logs:
         return
     unit = Unit(number=0, targets=tuple(entry_of(directory, name, LOG) for _, name in logs))
-    checks = EventChecks(RemoteCheck(now_ms=None, stuck_after_ms=STUCK_AFTER_MS))
-    outcome = fold_unit(unit, EventQuery(), checks.results, checks.watch)
+    checks = EventChecks(None, STUCK_AFTER_MS)
+    outcome = fold_unit(unit, EventQuery(), checks.findings, checks.watch)
     if outcome.error is None:
         yield from (finding for finding in outcome.findings if finding.code.startswith(OF_THE_EVENTS))

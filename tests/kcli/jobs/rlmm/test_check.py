@@ -2,7 +2,7 @@
 
 from formats.remote_metadata import RemotePartitionDeleteMetadata
 from kcli.jobs.metadata_partitions import MetadataPartition
-from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
+from kcli.jobs.rlmm.check import RemoteCheck, RemoteChecks
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
 from tests.remote_events import COPIED, DELETED, DELETING, PLACE, segment, update
@@ -15,7 +15,7 @@ COPY = [segment("a", 0, 9), update("a", COPIED)]
 
 def items(events, before_ms):
     """Return rows and findings about events of one metadata partition."""
-    checking = EventChecks(RemoteCheck(now_ms=before_ms, stuck_after_ms=0))
+    checking = RemoteChecks(RemoteCheck(now_ms=before_ms, stuck_after_ms=0))
     partition = MetadataPartition("d", 3, RemoteStore())
     for offset, event in enumerate(events):
         checking.watch(partition, (offset, event), partition.store.apply(event, offset))
