@@ -81,27 +81,24 @@ def dump(
         raise UsageError("--layout kip gives rows: take another -o than text")
     from kcli.jobs.metadata_partitions import expand
     from kcli.jobs.rlmm import dump as jobs
-    from kcli.jobs.rlmm.dump import dump_selected, kafka_lines, kip405_lines, topics
+    from kcli.jobs.rlmm import kip
 
-    texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_LINES: kip405_lines}
+    texts: dict[str, Text] = {KAFKA: jobs.kafka_lines, KIP_LINES: kip.lines}
     if layout == KIP:
-        from kcli.jobs.rlmm import kip
-        from kcli.rows.remote_metadata import KIP_ROW_TYPES_OF_KIND
-
         return Command(
             "rlmm dump",
             given,
             kip.dump,
             accepts=kip.KIP_FILE_KINDS,
             expand=expand,
-            possible_types=partial(jobs.row_types, types_of_kind=KIP_ROW_TYPES_OF_KIND),
+            possible_types=kip.row_types,
             answer=Answer(default_type="rlmm_kip_event"),
         )
     return Command(
         "rlmm dump",
         given,
-        partial(dump_selected, selection=given.inputs.selection()),
-        topics=RowTopics(topics),
+        partial(jobs.dump_selected, selection=given.inputs.selection()),
+        topics=RowTopics(jobs.topics),
         accepts=jobs.EVENT_FILE_KINDS,
         expand=expand,
         possible_types=jobs.row_types,

@@ -97,9 +97,6 @@ def read_offsets(data: bytes) -> dict[int, int]:
         raise error.moved(-len(head)) from error
 
 
-# The formatter
-
-
 _KIP405_TYPES = {
     "RemotePartitionDeleteMetadata": "DeletePartitionState",
     "RemoteLogSegmentMetadataSnapshot": "RemoteLogSegmentMetadataStored",
@@ -116,11 +113,6 @@ def line(partition: int | None, offset: int | None, record: RemoteLogMetadata) -
     for name in ("start_offset", "end_offset", "broker_id"):
         value += [f"{name.replace('_', '-')}:{values[name]}"] if name in values else []
     value.append(f"remote-{'partition-delete' if is_deletion else 'log-segment'}-state:{state_name(record)}")
-    fields = {
-        "partition": "null" if partition is None else partition,
-        "message-offset": "null" if offset is None else offset,
-        "type": _KIP405_TYPES.get(kind, kind),
-        "version": record.version,
-        "event-value": f"{{{','.join(value)}}}",
-    }
-    return ",".join(f"{name}:{field}" for name, field in fields.items())
+    number, at = ("null" if each is None else each for each in (partition, offset))
+    head = f"partition:{number},message-offset:{at},type:{_KIP405_TYPES.get(kind, kind)},version:{record.version}"
+    return f"{head},event-value:{{{','.join(value)}}}"

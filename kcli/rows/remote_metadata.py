@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
-from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, UNKNOWN
+from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT
 from kcli.rows.declare import Timestamp, names_of
 
 
@@ -121,9 +121,3 @@ ROW_TYPES_OF_KIND = {
     COMMITTED_OFFSETS: names_of(RlmmCommittedOffsetRow),
 }
 """Target kind -> the row types that such a file can give."""
-KIP_ROW_TYPES_OF_KIND = {
-    REMOTE_LOG_SNAPSHOT: names_of(RlmmKipEventRow, RlmmKipFileRow),
-    UNKNOWN: names_of(RlmmKipEventRow, RlmmKipFileRow),
-    COMMITTED_OFFSETS: names_of(RlmmCommittedOffsetRow),
-}
-"""The same for `rlmm dump --layout kip`."""

@@ -1,11 +1,10 @@
 """`rlmm dump`: the events of __remote_log_metadata and old files as rows, and as Kafka's lines."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from formats import kip405
 from formats.checkpoint import EpochEntry, read_committed_offsets
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, PartitionDir
 from formats.remote_metadata import (
@@ -62,11 +61,9 @@ STATE_NUMBERS = {
 }
 
 
-def row_types(
-    targets: Iterable[Target], types_of_kind: Mapping[str, frozenset[str]] = ROW_TYPES_OF_KIND
-) -> frozenset[str]:
+def row_types(targets: Iterable[Target]) -> frozenset[str]:
     """Return the names of the row types that these targets can give."""
-    return frozenset(name for target in targets for name in types_of_kind.get(target.kind, ()))
+    return frozenset(name for target in targets for name in ROW_TYPES_OF_KIND[target.kind])
 
 
 def dump(unit: Unit) -> Outcome:
@@ -227,7 +224,7 @@ def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
     """
     for row in rows:
         if not isinstance(row, RlmmEventRow):
-            yield ", ".join(f"{name}: {value}" for name, value in _file_values(row))
+            yield ", ".join(f"{name}: {value}" for name, value in file_values(row))
         elif (record := valid_record(row)) is None:
             continue
         elif row.metadata_offset is None:
@@ -236,22 +233,13 @@ def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
             yield kafka_text(row.metadata_partition, row.metadata_offset, record)
 
 
-def kip405_lines(rows: Iterable[Item]) -> Iterator[str]:
-    """Yield the lines that KIP-405 specifies; no release prints them."""
-    for row in rows:
-        if not isinstance(row, RlmmEventRow):
-            yield ",".join(f"{name.replace('_', '-')}:{value}" for name, value in _file_values(row))
-        elif (record := valid_record(row)) is not None:
-            yield kip405.line(row.metadata_partition, row.metadata_offset, record)
-
-
 def valid_record(row: RlmmEventRow) -> RemoteLogMetadata | None:
     """Return the record of an event; None where Kafka makes no object of its value."""
     record = record_of(row)
     return None if record is None or unreadable(record) is not None else record
 
 
-def _file_values(row: Item) -> Iterator[tuple[str, Any]]:
+def file_values(row: Item) -> Iterator[tuple[str, Any]]:
     """Yield names and values of a row about a file, but where the file is."""
     assert isinstance(row, RlmmSnapshotRow | RlmmCommittedOffsetRow)
     yield from ((name, value) for name, value in row._asdict().items() if name not in {"dir", "file"})

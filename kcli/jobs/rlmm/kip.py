@@ -1,4 +1,4 @@
-"""`--layout kip`: flat files, committed offsets, lines and partitions as KIP-405 has them."""
+"""`--layout kip`, `--format kip405`: files, partitions and lines as KIP-405 has them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,16 +6,19 @@ from typing import Any
 
 from formats.checkpoint import EpochEntry
 from formats.errors import FormatError
-from formats.kip405 import FLAT_MAGIC, FLAT_VERSION, flat_entries, read_flat_file, read_offsets
+from formats.kip405 import FLAT_MAGIC, FLAT_VERSION, flat_entries, line, read_flat_file, read_offsets
 from formats.names import COMMITTED_OFFSETS, REMOTE_LOG_SNAPSHOT, UNKNOWN
 from formats.remote_metadata import PARTITION_DELETE_STATES, SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed
 from kcli.jobs.metadata_partitions import file_place
+from kcli.jobs.rlmm.dump import file_values, valid_record
 from kcli.kafka.remote.partitioning import partition_of_key
 from kcli.logdir.buffers import FileError, file_error, read_whole, reading
+from kcli.logdir.targets import Target
 from kcli.rows import Item
 from kcli.rows import remote_metadata as rlmm
+from kcli.rows.declare import names_of
 
 KIP_FILE_KINDS = frozenset({REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, UNKNOWN})
 KIP_COLUMNS = {
@@ -25,6 +28,12 @@ KIP_COLUMNS = {
     "segment_size_in_bytes": "segment_size_bytes",
 }
 KIP_STATES = {"remoteLogSegmentState": SEGMENT_STATES, "remotePartitionDeleteState": PARTITION_DELETE_STATES}
+
+
+def row_types(targets: Iterable[Target]) -> frozenset[str]:
+    """Return the names of the row types that these targets can give."""
+    offsets, flat = names_of(rlmm.RlmmCommittedOffsetRow), names_of(rlmm.RlmmKipEventRow, rlmm.RlmmKipFileRow)
+    return frozenset().union(*(offsets if each.kind == COMMITTED_OFFSETS else flat for each in targets))
 
 
 def dump(unit: Unit) -> Outcome:
@@ -71,3 +80,12 @@ def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterato
     for topic, partition in users:
         placed = partition_of_key(f"{topic}-{partition}".encode(), partitions)
         yield rlmm.RlmmKipPartitionRow(topic, partition, placed.partition)
+
+
+def lines(rows: Iterable[Item]) -> Iterator[str]:
+    """Yield the lines that KIP-405 specifies for rows of `rlmm dump`; no release prints them."""
+    for row in rows:
+        if not isinstance(row, rlmm.RlmmEventRow):
+            yield ",".join(f"{name.replace('_', '-')}:{value}" for name, value in file_values(row))
+        elif (record := valid_record(row)) is not None:
+            yield line(row.metadata_partition, row.metadata_offset, record)

@@ -8,7 +8,8 @@ import pytest
 from formats.remote_metadata import decode
 from kcli.engine.contract import Unit
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.dump import kafka_lines, kip405_lines, record_of, with_record
+from kcli.jobs.rlmm import kip
+from kcli.jobs.rlmm.dump import kafka_lines, record_of, with_record
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from kcli.rows import type_name
@@ -261,7 +262,7 @@ def test_lines_are_those_of_kip_405(partition):
     delete_value = (
         f"{{topic-id-partition:{place},broker-id:1,remote-partition-delete-state:DELETE_PARTITION_MARKED}}"
     )
-    assert list(kip405_lines(result.rows)) == [
+    assert list(kip.lines(result.rows)) == [
         f"partition:7,message-offset:5,type:RemoteLogSegmentMetadata,version:0,event-value:{segment_value}",
         f"partition:7,message-offset:6,type:DeletePartitionState,version:0,event-value:{delete_value}",
     ]
