@@ -114,5 +114,5 @@ def line(partition: int | None, offset: int | None, record: RemoteLogMetadata) -
         value += [f"{name.replace('_', '-')}:{values[name]}"] if name in values else []
     value.append(f"remote-{'partition-delete' if is_deletion else 'log-segment'}-state:{state_name(record)}")
     number, at = ("null" if each is None else each for each in (partition, offset))
-    head = f"partition:{number},message-offset:{at},type:{_KIP405_TYPES.get(kind, kind)},version:{record.version}"
-    return f"{head},event-value:{{{','.join(value)}}}"
+    head = f"partition:{number},message-offset:{at},type:{_KIP405_TYPES.get(kind, kind)}"
+    return f"{head},version:{record.version},event-value:{{{','.join(value)}}}"

@@ -1,10 +1,8 @@
 """`replica simulate`: a story of leader changes in one replicated partition, step by step.
 
 A story is bundled (`stories.toml`) or a TOML file of the same keys; the manual's page `replication` has the
-steps. Each does what `Partition`, `ReplicaManager` and `AbstractFetcherThread` do: a fetch gives the leader
-the log end of the follower; the high watermark of the leader is the lowest log end in the ISR, that of a
-follower the lower of the one of the leader and its own log end. Time, batches and disks are left out: a
-record is a word.
+steps. Each does what `Partition`, `ReplicaManager` and `AbstractFetcherThread` do. Time, batches and disks
+are left out: a record is a word.
 """
 
 import re
@@ -14,15 +12,12 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, NamedTuple
 
-from kcli.kafka.kraft.election import NO_LEADER, Rules, changed
-from kcli.kafka.kraft.partition_state import PartitionState, merged
 from kcli.kafka.replication.follower import (
     FETCH,
     HIGH_WATERMARK_PROTOCOL,
     PROTOCOLS,
     ReplicaEpochs,
     fetch,
-    out_of_range_state,
     truncating,
     truncation_state,
 )
@@ -30,8 +25,6 @@ from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH, EpochCache, assign
 from kcli.logdir.buffers import read_whole
 from kcli.rows.replicas import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow
 
-LEADER, FOLLOWER, DOWN = "leader", "follower", "down"
-SCENARIO_KEYS = {"title", "protocol", "replicas", "leader", "steps"}
 LARGEST_STORY = 1 << 20
 LOSS = r"\S+?(?: losing \d{1,9})?"
 STEPS = {
@@ -87,7 +80,7 @@ def load_scenario(word: str) -> Scenario:
 
 def checked_scenario(name: str, table: dict[str, Any]) -> Scenario:
     """Return the story that a TOML document holds; ScenarioError with the key that is wrong."""
-    for key in sorted(table.keys() - SCENARIO_KEYS):
+    for key in sorted(table.keys() - {*Scenario._fields[1:]}):
         raise ScenarioError(f"{name}: {key}: expected title, protocol, replicas, leader and steps")
     for key in ("replicas", "steps"):
         texts = table.get(key)
@@ -114,12 +107,11 @@ def simulate(scenario: Scenario) -> list[SimulationRow]:
             model.do(step)
         except ScenarioError as error:
             raise ScenarioError(f"step {number}, {step!r}: {error}") from error
-        model.report_differences()
         rows += model.rows(number, step)
     return rows
 
 
-@dataclass
+@dataclass(eq=False)
 class SimulatedReplica:
     """One replica: its log from offset 0 on, and what it knows.
 
@@ -127,7 +119,6 @@ class SimulatedReplica:
     `is_checked`: whether its log is known to be a part of the leader's. `events`: since the last row.
     """
 
-    number: int
     name: str
     is_up: bool = True
     log: list[SimulatedRecord] = field(default_factory=list)
@@ -153,25 +144,20 @@ class SimulatedReplica:
             self.events.append(f"{what}: {reason}")
         return gone
 
-    def lose(self, records: str) -> None:
-        """Lose so many of the newest records."""
-        gone = self.truncate(max(0, len(self.log) - int(records or 0)))
-        if gone:
-            self.events.append(f"loses {gone}: not yet on disk")
-
 
 class Simulation:
-    """The partition of a story; its brokers are the numbers of `replicas`.
+    """The partition of a story; `isr` are names.
 
-    `committed`: offset and value of every record that was below a high watermark, in that order; `lost` are
-    those of them that the leader lacks. `differences` have been reported.
+    `committed`: offset and value of every record that was below a high watermark, in that order; `lost`:
+    those that the leader lacks. `differences`: events that were reported.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.replicas = [SimulatedReplica(number, name) for number, name in enumerate(scenario.replicas)]
-        brokers = tuple(range(len(self.replicas)))
-        self.partition = PartitionState(brokers, brokers, NO_LEADER, leader_epoch=-1, partition_epoch=0)
+        self.replicas = [SimulatedReplica(name) for name in scenario.replicas]
+        self.leader: SimulatedReplica | None = None
+        self.leader_epoch = -1
+        self.isr = set(scenario.replicas)
         self.committed: dict[tuple[int, str], None] = {}
         self.lost: set[tuple[int, str]] = set()
         self.differences: set[str] = set()
@@ -182,15 +168,15 @@ class Simulation:
     def rows(self, number: int, action: str) -> Iterator[SimulationRow]:
         """Yield the replicas after a step, and forget their events."""
         for replica in self.replicas:
-            role = LEADER if replica.number == self.partition.leader else FOLLOWER
+            role = "leader" if replica is self.leader else "follower"
             yield SimulationRow(
                 self.scenario.name,
                 number,
                 action,
-                self.partition.leader_epoch,
+                self.leader_epoch,
                 replica.name,
-                role if replica.is_up else DOWN,
-                in_isr=replica.number in self.partition.isr,
+                role if replica.is_up else "down",
+                in_isr=replica.name in self.isr,
                 log_end_offset=len(replica.log),
                 high_watermark=replica.high_watermark,
                 remote_log_end_offsets=tuple(RemoteEnd(*end) for end in replica.remote_ends.items()),
@@ -212,11 +198,13 @@ class Simulation:
         if match is None:
             raise ScenarioError(f"expected: {word} {expected}")
         getattr(self, word)(*match.groups())
+        if self.leader is not None:
+            self._report_differences(self.leader)
 
     def produce(self, values: str) -> None:
         """Append records to the leader."""
         leader = self._leader()
-        leader.log += [SimulatedRecord(self.partition.leader_epoch, value) for value in values.split()]
+        leader.log += [SimulatedRecord(self.leader_epoch, value) for value in values.split()]
         self._advance(leader)
 
     def fetch(self, name: str, unanswered: str | None) -> None:
@@ -232,15 +220,14 @@ class Simulation:
             follower.truncate(state.offset, _exchange(leader.name, last_epoch, *answer.diverging))
             return
         if answer.is_out_of_range:
-            reset = out_of_range_state(leader.state, offset)
-            if reset is not None:
-                follower.truncate(reset.offset, "its log end is out of the leader's range")
+            if offset > len(leader.log):
+                follower.truncate(len(leader.log), "its log end is out of the leader's range")
                 follower.is_checked = True
             return
         leader.remote_ends[name] = offset
         epoch_start = leader.epochs[-1].start_offset if leader.epochs else 0
-        if follower.number not in self.partition.isr and offset >= max(leader.high_watermark, epoch_start):
-            self._change_isr({*self.partition.isr, follower.number})
+        if name not in self.isr and offset >= max(leader.high_watermark, epoch_start):
+            self.isr.add(name)
             follower.events.append("is in the ISR again")
         self._advance(leader)
         if unanswered:
@@ -256,46 +243,39 @@ class Simulation:
     def crash(self, losses: str) -> None:
         """Stop replicas at once, each losing newest records; where several fail together the ISR stays."""
         crashes = re.split(" ?, ?", losses)
-        for name, _, records in (crash.partition(" losing ") for crash in crashes):
-            replica = self._replica(name)
+        for replica in map(self._losing, crashes):
             replica.is_up, replica.remote_ends = False, {}
-            replica.lose(records)
-            if replica.number == self.partition.leader:
-                self.partition = self.partition._replace(leader=NO_LEADER)
+            if replica is self.leader:
+                self.leader = None
             if len(crashes) == 1:
-                self._change_isr({*self.partition.isr} - {replica.number})
-        if self.partition.leader != NO_LEADER:
-            self._advance(self._leader())
+                self.isr = self.isr - {replica.name} or self.isr
+        if self.leader is not None:
+            self._advance(self.leader)
 
     def bounce(self, loss: str) -> None:
         """Stop and start a follower so fast that it stays in the ISR."""
-        name, _, records = loss.partition(" losing ")
-        replica = self._replica(name)
-        if self.partition.leader in {replica.number, NO_LEADER}:
-            raise ScenarioError(f"{name} has no leader to follow; use crash, restart, elect")
-        replica.lose(records)
+        replica = self._losing(loss)
+        if self.leader in (replica, None):
+            raise ScenarioError(f"{replica.name} has no leader to follow; use crash, restart, elect")
         self._follow(replica)
 
     def restart(self, name: str) -> None:
         """Start a replica that is down; where there is a leader it follows."""
         replica = self._replica(name, is_up=False)
         replica.is_up = True
-        if self.partition.leader != NO_LEADER:
+        if self.leader is not None:
             self._follow(replica)
 
     def elect(self, name: str) -> None:
         """Have the controller elect a replica as if it were the only one; the others follow it."""
         leader = self._replica(name)
-        before = self.partition._replace(leader=NO_LEADER)
-        live = tuple(number for number in before.isr if self.replicas[number].is_up)
-        rules = Rules(lambda number: number == leader.number, may_be_unclean=True)
-        change, elected = changed(before, live, rules)
-        assert change is not None
-        self.partition = merged(before, change)
-        if elected.is_unclean:
+        self.leader, self.leader_epoch = leader, self.leader_epoch + 1
+        self.isr = {replica.name for replica in self.replicas if replica.is_up and replica.name in self.isr}
+        if name not in self.isr:
+            self.isr = {name}
             leader.events.append("is elected out of sync: an unclean election")
         if self.scenario.protocol != HIGH_WATERMARK_PROTOCOL:
-            leader.epochs = assign(leader.epochs, self.partition.leader_epoch, len(leader.log))
+            leader.epochs = assign(leader.epochs, self.leader_epoch, len(leader.log))
         leader.is_checked = True
         others = [replica for replica in self.replicas if replica is not leader]
         leader.remote_ends = dict.fromkeys(replica.name for replica in others)
@@ -305,26 +285,24 @@ class Simulation:
             if replica.is_up:
                 self._follow(replica)
 
-    def report_differences(self) -> None:
+    def _report_differences(self, leader: SimulatedReplica) -> None:
         """Report which committed records the leader lacks, and where the log of a follower differs."""
-        if self.partition.leader == NO_LEADER:
-            return
-        leader = self._leader()
         own = {(offset, record.value) for offset, record in enumerate(leader.log)}
+        lost = self.committed.keys() - own
         for offset, value in self.committed:
-            if (offset, value) in self.lost & own:
+            if (offset, value) in self.lost - lost:
                 leader.events.append(f"{value} is back: offset {offset}")
-            elif (offset, value) not in self.lost | own:
+            elif (offset, value) in lost - self.lost:
                 leader.events.append(f"{value} is lost: offset {offset} was committed")
-        self.lost = self.committed.keys() - own
+        self.lost = lost
         for follower in (replica for replica in self.replicas if replica.is_up and replica.is_checked):
-            pairs = enumerate(zip(leader.log, follower.log, strict=False))
-            offset, pair = next((each for each in pairs if each[1][0] != each[1][1]), (0, None))
-            if pair is not None:
-                values = f"{pair[1].value}, not {pair[0].value}"
-                event = f"differs from {leader.name} at offset {offset}: {values}"
-                follower.events += [event] if event not in self.differences else []
-                self.differences.add(event)
+            for offset, (record, other) in enumerate(zip(leader.log, follower.log, strict=False)):
+                if record != other:
+                    values = f"{other.value}, not {record.value}"
+                    event = f"differs from {leader.name} at offset {offset}: {values}"
+                    follower.events += [event] if event not in self.differences else []
+                    self.differences.add(event)
+                    break
 
     def _replica(self, name: str, *, is_up: bool = True) -> SimulatedReplica:
         replica = next((replica for replica in self.replicas if replica.name == name), None)
@@ -334,22 +312,23 @@ class Simulation:
             raise ScenarioError(f"{name} is {'up' if replica.is_up else 'down'}")
         return replica
 
-    def _leader(self) -> SimulatedReplica:
-        if self.partition.leader == NO_LEADER:
-            raise ScenarioError("there is no leader; elect one first")
-        return self.replicas[self.partition.leader]
+    def _losing(self, loss: str) -> SimulatedReplica:
+        """Return a replica without its newest records: as many as `REPLICA losing N` says."""
+        name, _, records = loss.partition(" losing ")
+        replica = self._replica(name)
+        gone = replica.truncate(max(0, len(replica.log) - int(records or 0)))
+        if gone:
+            replica.events.append(f"loses {gone}: not yet on disk")
+        return replica
 
-    def _change_isr(self, isr: set[int]) -> None:
-        """Have the controller change the ISR; whom it elects is a step of its own."""
-        rules = Rules(lambda number: self.replicas[number].is_up)
-        change, _ = changed(self.partition, tuple(sorted(isr)), rules)
-        if change is not None and change.isr is not None:
-            self.partition = self.partition._replace(isr=change.isr)
+    def _leader(self) -> SimulatedReplica:
+        if self.leader is None:
+            raise ScenarioError("there is no leader; elect one first")
+        return self.leader
 
     def _advance(self, leader: SimulatedReplica) -> None:
         """Raise the leader's high watermark to the lowest log end in the ISR, as far as it is known."""
-        in_sync = [replica for replica in self.replicas if replica.number in self.partition.isr]
-        ends = [leader.remote_ends.get(replica.name) or 0 for replica in in_sync if replica is not leader]
+        ends = [leader.remote_ends.get(name) or 0 for name in self.isr if name != leader.name]
         leader.high_watermark = max(leader.high_watermark, min([len(leader.log), *ends]))
         for offset in range(leader.high_watermark):
             self.committed.setdefault((offset, leader.log[offset].value))

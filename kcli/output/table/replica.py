@@ -335,18 +335,12 @@ def _remote_ends(row: SimulationRow) -> str:
     return " ".join(f"{replica} {'?' if end is None else end}" for replica, end in ends)
 
 
-def is_loss(event: str) -> bool:
-    """Whether an event is that a committed record is lost."""
-    return " is lost: " in event
-
-
-def is_return(event: str) -> bool:
-    """Whether an event is that a leader holds a record that was lost."""
-    return " is back: " in event
+LOST, BACK = " is lost: ", " is back: "
+"""In an event about a committed record that the leader lacks, or holds again."""
 
 
 def _story_verdict(rows: Sequence[SimulationRow]) -> str:
-    lost = sum(is_loss(event) - is_return(event) for row in rows for event in row.events)
+    lost = sum((LOST in event) - (BACK in event) for row in rows for event in row.events)
     logs = [row.log for row in rows if row.step == rows[-1].step]
     shortest = min(map(len, logs))
     agree = all(log[:shortest] == logs[0][:shortest] for log in logs)
@@ -360,8 +354,8 @@ def _events(rows: Sequence[SimulationRow], screen: Screen) -> Iterator[Renderabl
         yield ""
     for row in rows:
         for event in row.events:
-            text = event if is_loss(event) or is_return(event) else f"{row.replica} {event}"
-            style = STYLES["error" if is_loss(event) else "warning"]
+            text = event if LOST in event or BACK in event else f"{row.replica} {event}"
+            style = STYLES["error" if LOST in event else "warning"]
             yield sentences(screen, f"  {row.step:>3}  {text}", style=style, indent=" " * 7)
 
 
