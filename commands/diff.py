@@ -27,8 +27,9 @@ def diff(
     Example: kcli diff /var/lib/kcli/2026-01-30 /var/lib/kcli/2026-01-31
     """
     from kcli.cli.run import new_summary, run_answer
-    from kcli.jobs.run_diff import RunError, differences
+    from kcli.jobs.run_diff import differences
     from kcli.kafka.findings.findings import Finding
+    from kcli.output.run_directory import FileRowsError
     from kcli.rows import Failure, Item
 
     summary = new_summary(output)
@@ -45,13 +46,13 @@ def diff(
                     else:
                         yield difference
                 summary.answered += 2
-            except RunError as error:
+            except FileRowsError as error:
                 summary.failures.append(Failure("", "not-a-run", None, None, str(error)))
 
     def answers() -> Iterator[Item]:
         try:
             yield from rows()
-        except RunError as error:
+        except FileRowsError as error:
             summary.failures.append(Failure("", "not-a-run", None, None, str(error)))
 
     run_answer("diff", answers(), output, summary)
@@ -59,11 +60,11 @@ def diff(
 
 def _pairs(first: str, last: str | None, *, is_quiet: bool) -> "list[tuple[RunRecord, RunRecord]]":
     """Return the runs to compare; of a directory say on stderr which they are, and which are alone."""
-    from kcli.jobs.run_diff import compared, pairs_in, record_of
+    from kcli.jobs.run_diff import compared, pairs_in
     from kcli.output.values import iso
 
     if last is not None:
-        before, now = compared(record_of(first)), compared(record_of(last))
+        before, now = compared(first), compared(last)
         if before.command != now.command:
             raise UsageError(
                 f"{first} is a run of {before.command}, {last} of {now.command}: compare runs of one"

@@ -15,21 +15,15 @@ UNREADABLE = "unreadable"
 RANKED = ("starts", "loads", "clean", "warning", "damaged", "fails", "will-not-load", UNREADABLE)
 """The better first."""
 COMPARED = ("result", "log_start_offset", "log_end_offset", "latest_epoch", "log_bytes", "segments")
-COLUMNS: dict[str, dict[str, str]] = {
-    "ls": {name: name for name in COMPARED[1:]},
-    "check": {name: name for name in ("result", "log_end_offset")},
-    "scan": {
-        "log_start_offset": "base_offset",
-        "latest_epoch": "last_epoch",
-        "log_bytes": "log_bytes",
-        "segments": "segments",
-    },
-    "startup": {
-        "result": "outcome",
-        **{name: name for name in ("log_start_offset", "log_end_offset", "segments", "epochs")},
-    },
+COLUMNS = {
+    "ls": COMPARED[1:],
+    "check": ("result", "log_end_offset"),
+    "scan": ("base_offset", "last_epoch", "log_bytes", "segments"),
+    "startup": ("outcome", "log_start_offset", "log_end_offset", "segments", "epochs"),
 }
-"""What the rows of each command say of a partition, and in which column."""
+"""What the rows of each command say of a partition."""
+CALLED_HERE = {"base_offset": "log_start_offset", "last_epoch": "latest_epoch", "outcome": "result"}
+"""What some of these columns are called here."""
 FALLS = {
     "log_end_offset": "the log ended at {} before, it ends at {} now",
     "log_start_offset": "the log began at {} before, it begins at {} now",
@@ -43,25 +37,17 @@ Facts: TypeAlias = dict[str, Any]
 """What a run says of a partition: `where`, what is COMPARED, `epochs` (epoch, start offset), `findings`."""
 
 
-class RunError(Exception):
-    """A directory is not one that can be compared; the message says why."""
-
-
 class RunRecord(NamedTuple):
-    """What run.json says that matters here. `has_answers`: it came to its end and read something."""
+    """What run.json says that matters here. `has_answers`: it came to its end and read something.
+
+    `kind`: what runs that can be compared share, in words.
+    """
 
     path: str
     command: str
     started_timestamp: int
-    host: str
-    labels: dict[str, str]
+    kind: str
     has_answers: bool
-
-    @property
-    def kind(self) -> str:
-        """What runs that can be compared share, in words."""
-        labels = (f"{key}={value}" for key, value in sorted(self.labels.items()))
-        return " ".join((self.command, "of", self.host, *labels))
 
 
 class RunFinding(NamedTuple):
@@ -74,67 +60,61 @@ class RunFinding(NamedTuple):
 
 
 def record_of(path: str) -> RunRecord:
-    """Return what run.json of a directory says; RunError where there is none, or another text."""
+    """Return what run.json of a directory says; FileRowsError where there is none, or another text."""
     file_path = os.path.join(path, RECORD)
     try:
         with open(file_path, "rb") as file:
             fields = json.load(file)
-        record = RunRecord(
-            path,
-            str(fields["command"]),
-            int(fields["started_timestamp"]),
-            str(fields.get("host")),
-            dict(fields.get("labels", ())),
-            fields.get("exit_status") in ANSWERED,
-        )
+        command, started = str(fields["command"]), int(fields["started_timestamp"])
+        labels = (f"{key}={value}" for key, value in sorted(dict(fields.get("labels", ())).items()))
+        kind = " ".join((command, "of", str(fields.get("host")), *labels))
+        return RunRecord(path, command, started, kind, fields.get("exit_status") in ANSWERED)
     except FileNotFoundError as error:
-        raise RunError(f"{file_path}: not there; expected a directory that --out NAME/ wrote") from error
+        raise FileRowsError(f"{file_path}: not there; expected a directory that --out NAME/ wrote") from error
     except OSError as error:
-        raise RunError(f"{file_path}: {(error.strerror or str(error)).lower()}") from error
+        raise FileRowsError(f"{file_path}: {(error.strerror or str(error)).lower()}") from error
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise RunError(f"{file_path}: {NOT_WRITTEN}") from error
-    return record
+        raise FileRowsError(f"{file_path}: {NOT_WRITTEN}") from error
 
 
-def compared(record: RunRecord) -> RunRecord:
-    """Return a run of a command whose runs can be compared; RunError for another."""
-    if record.command not in COLUMNS:
-        path = os.path.join(record.path, RECORD)
-        raise RunError(f"{path}: a run of {record.command}; expected one of {', '.join(COLUMNS)}")
-    return record
+def compared(path: str) -> RunRecord:
+    """Return what `record_of` does of a command whose runs can be compared; FileRowsError for another."""
+    run = record_of(path)
+    if run.command in COLUMNS:
+        return run
+    file_path = os.path.join(path, RECORD)
+    raise FileRowsError(f"{file_path}: a run of {run.command}; expected one of {', '.join(COLUMNS)}")
 
 
 def pairs_in(directory: str) -> list[tuple[RunRecord | None, RunRecord]]:
     """Return of runs of the same command, host and labels the newest, and the one before, by what they share.
 
-    Those that read nothing are passed over, but for the newest. None: it is alone. RunError where all are,
-    and for a run that has no run.json.
+    Those that read nothing are passed over, but for the newest. None: it is alone. FileRowsError where all
+    are, and for a run that has no run.json.
     """
     try:
         names = sorted(os.listdir(directory))
     except OSError as error:
-        raise RunError(f"{directory}: {(error.strerror or str(error)).lower()}") from error
+        raise FileRowsError(f"{directory}: {(error.strerror or str(error)).lower()}") from error
     if RECORD in names:
-        raise RunError(f"{directory}: one run; name an earlier one before it, or the directory around both")
-    paths = [os.path.join(directory, name) for name in names if name[0] != "."]  # of a run that is going on
-    records = [
-        record_of(path)
-        for path in paths
-        if any(os.path.lexists(os.path.join(path, name)) for name in (RECORD, ROWS))
-    ]
+        advice = "name an earlier one before it, or the directory around both"
+        raise FileRowsError(f"{directory}: one run; {advice}")
     runs: dict[str, list[RunRecord]] = {}
-    for run in sorted(records, key=lambda run: (run.started_timestamp, run.path)):
-        if run.command in COLUMNS:
+    for path in (os.path.join(directory, name) for name in names if name[0] != "."):  # . is going on
+        if any(os.path.lexists(os.path.join(path, name)) for name in (RECORD, ROWS)):
+            run = record_of(path)
             runs.setdefault(run.kind, []).append(run)
-    if not runs:
-        raise RunError(f"{directory}: no run of {', '.join(COLUMNS)} in it; keep one a night: --out NAME/")
     pairs = []
-    for _, (*earlier, newest) in sorted(runs.items()):
-        before = [run for run in earlier if run.has_answers]
-        pairs.append((before[-1] if before else None, newest))
+    for _, of_kind in sorted(runs.items()):
+        *earlier, newest = sorted(of_kind, key=lambda run: (run.started_timestamp, run.path))
+        if newest.command in COLUMNS:
+            pairs.append((next((run for run in reversed(earlier) if run.has_answers), None), newest))
+    if not pairs:
+        commands = ", ".join(COLUMNS)
+        raise FileRowsError(f"{directory}: no run of {commands} in it; keep one a night: --out NAME/")
     if all(before is None for before, _ in pairs):
         newest = max((run for _, run in pairs), key=lambda run: run.started_timestamp)
-        raise RunError(
+        raise FileRowsError(
             f"{directory}: one run of its kind alone, {newest.path} ({newest.kind}): run it again with --out "
             f"{os.path.join(directory, 'NAME')}/, or name the other run: kcli diff RUN1 {newest.path}"
         )
@@ -142,7 +122,7 @@ def pairs_in(directory: str) -> list[tuple[RunRecord | None, RunRecord]]:
 
 
 def differences(first: RunRecord, last: RunRecord, *, all_of_them: bool) -> Iterator[RunDiffRow | Finding]:
-    """Yield a row for each partition that changed, or for each, with the findings about it; RunError."""
+    """Yield a row for each partition that changed, or for each, with the findings about it; FileRowsError."""
     of_first, of_last = _read(first), _read(last)
     unread = [directory for directory, facts in of_last.items() if facts.get("result") == UNREADABLE]
     for directory, facts in of_first.items():  # what the later run could not read is not gone
@@ -166,9 +146,7 @@ def _read(run: RunRecord) -> dict[str, Facts]:
             for row in read_rows(directory):
                 add(partitions, run, row)
         except (KeyError, TypeError, ValueError) as error:
-            raise RunError(f"{directory}: {NOT_WRITTEN}") from error
-        except FileRowsError as error:
-            raise RunError(str(error)) from error
+            raise FileRowsError(f"{directory}: {NOT_WRITTEN}") from error
     for directory, facts in partitions.items():
         facts.setdefault("where", Where(directory, None, None, None, None))
     return partitions
@@ -178,14 +156,14 @@ def _add_row(partitions: dict[str, Facts], run: RunRecord, row: Mapping[str, Any
     if row.get("dir") is None or "topic" not in row or (run.command == "scan" and "file" in row):
         return
     where = Where(*(row[name] for name in Where._fields))
-    facts = partitions.setdefault(where.dir, {})
-    facts |= {"where": where, **{name: row[column] for name, column in COLUMNS[run.command].items()}}
+    facts = {"where": where, **{CALLED_HERE.get(name, name): row[name] for name in COLUMNS[run.command]}}
     if run.command == "scan" and row["last_offset"] is not None:
         facts["log_end_offset"] = row["last_offset"] + 1
     if run.command == "startup":
         epochs = [(one["epoch"], one["start_offset"]) for one in row["epochs"]]
         facts["latest_epoch"] = epochs[-1][0] if epochs else None
         facts["epochs"] = epochs if row["outcome"] == "loads" else None
+    partitions[where.dir] = facts
 
 
 def _add_finding(partitions: dict[str, Facts], _: RunRecord, row: Mapping[str, Any]) -> None:
@@ -199,7 +177,7 @@ def _add_error(partitions: dict[str, Facts], run: RunRecord, row: Mapping[str, A
     path = row["path"]
     if not path or row["error"] == "nothing-matched":  # about no file: a topic that is not there
         if not partitions:
-            raise RunError(f"{run.path}: this run read nothing: {row['message']}")
+            raise FileRowsError(f"{run.path}: this run read nothing: {row['message']}")
         return
     directory = next((one for one in (path, os.path.dirname(path)) if one in partitions), path)
     partitions.setdefault(directory, {"result": UNREADABLE})
@@ -209,16 +187,15 @@ def _add_error(partitions: dict[str, Facts], run: RunRecord, row: Mapping[str, A
 
 def _by_name(partitions: dict[str, Facts]) -> dict[tuple[str, ...], Facts]:
     """Return partitions by broker and name of the directory, by the whole path where that is not unique."""
-    times = Counter(_name(facts["where"]) for facts in partitions.values())
+    names: dict[str, tuple[str, ...]] = {}
+    for directory, facts in partitions.items():
+        name, where = os.path.basename(os.path.normpath(facts["where"].dir)), facts["where"]
+        names[directory] = ("" if where.topic is None else str(where.broker_id), name)
+    times = Counter(names.values())
     return {
-        name if times[name := _name(facts["where"])] == 1 else (*name, directory): facts
-        for directory, facts in partitions.items()
+        name if times[name] == 1 else (*name, directory): partitions[directory]
+        for directory, name in names.items()
     }
-
-
-def _name(where: Where) -> tuple[str, ...]:
-    name = os.path.basename(os.path.normpath(where.dir))
-    return ("", name) if where.topic is None else (str(where.broker_id), name)
 
 
 def compare(before: Facts | None, after: Facts | None) -> tuple[RunDiffRow, list[Finding]]:
@@ -226,36 +203,36 @@ def compare(before: Facts | None, after: Facts | None) -> tuple[RunDiffRow, list
     first, last = before or {}, after or {}
     old_findings, new_findings = first.get("findings", set()), last.get("findings", set())
     appeared, gone = sorted(new_findings - old_findings), sorted(old_findings - new_findings)
-    where = (after or first)["where"]
-    damage, warnings = _damage(first, last, appeared), _new_codes(appeared, -1)
+    where, old, now = (after or first)["where"], first.get("result"), last.get("result")
+    damage = _new_codes(appeared, -2)
+    if damage is None and _rank(now) > max(_rank(old), RANKED.index("warning")):
+        damage = f"{old or 'not in the first run'} before, {now} now"
     shrunk, rewritten = _fall("log_end_offset", first, last), _rewritten(first, last)
     messages = (
         ("DIFF-001", damage),
-        ("DIFF-002", warnings),
+        ("DIFF-002", _new_codes(appeared, -1)),
         ("DIFF-003", shrunk),
         ("DIFF-003", rewritten),
         ("DIFF-006", _fall("log_start_offset", first, last)),
         ("DIFF-006", "the later run does not have it" if after is None else None),
     )
     findings = [Finding(code, message, dir=where.dir) for code, message in messages if message]
-    is_better = any(one.rank for one in gone) or _rank(last.get("result")) < _rank(first.get("result"))
-    applying = (
-        ("damaged", damage),
-        ("rewritten", rewritten),
-        ("shrunk", shrunk),
-        ("gone", after is None),
-        ("new", before is None),
-        ("changed", findings),
-        ("repaired", is_better),
-        ("grown", _grew("log_end_offset", first, last)),
-        ("trimmed", _grew("log_start_offset", first, last)),
-        ("unchanged", {**first, "findings": 0, "where": 0} == {**last, "findings": 0, "where": 0}),
-        ("grown", _grew("log_bytes", first, last)),
-        ("changed", True),
-    )
+    verdicts = {
+        "damaged": damage,
+        "rewritten": rewritten,
+        "shrunk": shrunk,
+        "gone": after is None,
+        "new": before is None,
+        "changed": findings,
+        "repaired": any(one.rank for one in gone) or _rank(now) < _rank(old),
+        "grown": _grew("log_end_offset", first, last),
+        "trimmed": _grew("log_start_offset", first, last),
+        "unchanged": {**first, "findings": 0, "where": 0} == {**last, "findings": 0, "where": 0},
+    }
+    other = "grown" if _grew("log_bytes", first, last) else "changed"
     row = RunDiffRow(
         where=where,
-        verdict=next(verdict for verdict, applies in applying if applies),
+        verdict=next((verdict for verdict, applies in verdicts.items() if applies), other),
         **{f"{name}_before": first.get(name) for name in COMPARED},
         **{f"{name}_after": last.get(name) for name in COMPARED},
         findings_new=tuple(dict.fromkeys(finding.code for finding in appeared)),
@@ -267,14 +244,6 @@ def compare(before: Facts | None, after: Facts | None) -> tuple[RunDiffRow, list
 def _new_codes(appeared: list[RunFinding], rank: int) -> str | None:
     codes = dict.fromkeys(finding.code for finding in appeared if finding.rank == rank)
     return f"new since the first run: {', '.join(codes)}" if codes else None
-
-
-def _damage(first: Facts, last: Facts, appeared: list[RunFinding]) -> str | None:
-    """Return what is damaged now and was not."""
-    before, now = first.get("result"), last.get("result")
-    is_worse = _rank(now) > max(_rank(before), RANKED.index("warning"))
-    result = f"{before or 'not in the first run'} before, {now} now" if is_worse else None
-    return _new_codes(appeared, -2) or result
 
 
 def _rewritten(first: Facts, last: Facts) -> str | None:
