@@ -103,7 +103,6 @@ class Following:
 class FollowedLeader(NamedTuple):
     """What counts of a leader's log, where it is on disk, and its remote segments where it is tiered."""
 
-    following: Following
     side: ReplicaEpochs
     is_running: bool = False
     dir: str | None = None
@@ -113,7 +112,7 @@ class FollowedLeader(NamedTuple):
 def leader_of(following: Following, unit: Unit, *, running: bool) -> Reporting[FollowedLeader]:
     """Return what counts of the leader; the findings of its start are yielded."""
     if following.leader is not None:
-        return FollowedLeader(following, following.leader)
+        return FollowedLeader(following.leader)
     if len(unit.targets) == 1:
         path = unit.target.path
         raise FileError(path, "no-leader", f"{following.path} has no replica of this partition")
@@ -122,21 +121,20 @@ def leader_of(following: Following, unit: Unit, *, running: bool) -> Reporting[F
     log = yield from load_replica(replica, running=running)
     if not log.is_tiered:
         side = replica_epochs(LoadedReplica(log, checkpoints(replica).high_watermark))
-        return FollowedLeader(following, side, running, replica.shown)
+        return FollowedLeader(side, running, replica.shown)
     from kcli.jobs.metadata_partitions import read_events
     from kcli.jobs.tiered_leader import leader_with
 
     yield from read_events(unit.targets[2:]).findings
     leader = leader_with(replica, log, unit.targets[2:])
-    return FollowedLeader(following, leader_epochs(leader), running, replica.shown, leader.remote)
+    return FollowedLeader(leader_epochs(leader), running, replica.shown, leader.remote)
 
 
 def rounds_with_leader(
-    partition: Partition, loaded: LoadedLog, high_watermark: int | None, followed: FollowedLeader
+    partition: Partition, replica: LoadedReplica, following: Following, followed: FollowedLeader
 ) -> FetchRounds:
     """Return what becomes of a replica; FileError where an unknown high watermark or event decides."""
-    following, leader = followed.following, followed.side
-    follower = replica_epochs(LoadedReplica(loaded, high_watermark))
+    leader, follower = followed.side, replica_epochs(replica)
     epoch = following.epoch
     if epoch is None and following.leader is None:
         epoch = min(max(leader.last_epoch, follower.last_epoch) + 1, MAX_INT)
@@ -155,7 +153,7 @@ def rounds_with_leader(
         )
         raise FileError(partition.path, "unsupported", message)
     is_empty = follower.log_end_offset == follower.log_start_offset
-    if fetch_rounds.needs_high_watermark and high_watermark is None and not is_empty:
+    if fetch_rounds.needs_high_watermark and replica.high_watermark is None and not is_empty:
         is_asked = following.protocol == HIGH_WATERMARK_PROTOCOL
         why = "this protocol truncates to it" if is_asked else "leader epochs cannot say where to truncate"
         message = f"no high watermark is known for this partition, and {why}; name it with --high-watermark"
@@ -250,8 +248,9 @@ def dry_run(partition: Partition, unit: Unit, *, request: Request) -> Yield:
 
     The unit's second target, if it has one, is the leader's replica; those after it are remote metadata's.
     """
-    followed = request.following
-    leader = None if followed is None else (yield from leader_of(followed, unit, running=request.running))
+    leader, following = None, request.following
+    if following is not None:
+        leader = yield from leader_of(following, unit, running=request.running)
     yield from undecodable_findings(partition.target)
     _refuse_others(partition)
     given = _checkpoints(partition, request)
@@ -268,7 +267,7 @@ def dry_run(partition: Partition, unit: Unit, *, request: Request) -> Yield:
         loaded = as_running(loaded)
     if loaded.high_watermark is not None and request.high_watermark is None:  # the start itself sets it
         given = given._replace(high_watermark=loaded.high_watermark)
-    if leader is None:
+    if following is None or leader is None:
         target = _target(partition, loaded, given, request)
         if target is None:
             message = f"leader epoch {request.to_epoch} has no end offset in this replica"
@@ -278,7 +277,8 @@ def dry_run(partition: Partition, unit: Unit, *, request: Request) -> Yield:
         lost = _lost(loaded, prediction)
         yield _row(partition, loaded, prediction, request, lost)
     else:
-        fetch_rounds = rounds_with_leader(partition, loaded, given.high_watermark, leader)
+        replica = LoadedReplica(loaded, given.high_watermark)
+        fetch_rounds = rounds_with_leader(partition, replica, following, leader)
         prediction = _predicted(loaded, fetch_rounds.truncate_to, given.high_watermark, fetch_rounds)
         lost = without_remote(_lost(loaded, prediction), fetch_rounds, loaded)
         if fetch_rounds.outcome == TIERED:
@@ -293,7 +293,7 @@ def dry_run(partition: Partition, unit: Unit, *, request: Request) -> Yield:
         yield from start_finding(partition, leader.side, loaded, fetch_rounds)
         yield row._replace(
             leader_dir=leader.dir,
-            protocol=leader.following.protocol,
+            protocol=following.protocol,
             rounds=tuple(TruncationRound(number, *one) for number, one in enumerate(fetch_rounds.rounds, 1)),
             outcome=fetch_rounds.outcome,
         )
@@ -304,9 +304,8 @@ def _refuse_others(partition: Partition) -> None:
     """Raise FileError for a directory that a broker never truncates."""
     name = partition.target.name
     if name is None:
-        raise FileError(
-            partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
-        )
+        message = "the broker loads only directories named topic-partition"
+        raise FileError(partition.path, "not-a-partition", message)
     if name.kind in {DELETE, STRAY}:
         raise FileError(partition.path, "leftover", f"the broker never truncates a -{name.kind} directory")
 
@@ -343,11 +342,8 @@ def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request
     """Return the offset to truncate to; None for an epoch without an end offset."""
     if request.to_high_watermark:
         if given.high_watermark is None:
-            raise FileError(
-                partition.path,
-                "unknown-high-watermark",
-                "no high watermark is known for this partition; name it with --high-watermark",
-            )
+            message = "no high watermark is known for this partition; name it with --high-watermark"
+            raise FileError(partition.path, "unknown-high-watermark", message)
         return loaded.bounded(given.high_watermark)
     if request.to_epoch is not None:
         end = end_offset_for(loaded.epochs, request.to_epoch, loaded.log_end_offset).end_offset
@@ -360,10 +356,6 @@ def _row(
 ) -> TruncationRow:
     """Return the row of a truncation without a leader."""
     removed, after = prediction.removed, prediction.after
-    warnings = (
-        *input_warnings(partition, is_shutdown_given=request.shutdown is not None),
-        *warnings_of(loaded, prediction, partition, None if request.is_saved else lost),
-    )
     return TruncationRow(
         where(partition),
         target_offset=prediction.target,
@@ -394,7 +386,7 @@ def _row(
         protocol=None,
         rounds=(),
         outcome=None,
-        warnings=warnings,
+        warnings=tuple(_warnings(partition, loaded, prediction, request, lost)),
         lost_offsets=lost,
         rescue_command=rescue_command(partition, lost),
         records_lost=removed.lost,
@@ -451,39 +443,40 @@ def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]
 # What a person should know
 
 
-def input_warnings(partition: Partition, *, is_shutdown_given: bool) -> Iterator[str]:
-    """Yield what is not known for certain of a partition: how its broker stopped, its partition.metadata."""
-    if not is_shutdown_given:
-        if partition.topic == CLUSTER_METADATA:
-            yield "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
-        elif partition.target.log_dir is None:
-            yield (
-                "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the "
-                "other case)"
-            )
-    if PARTITION_METADATA_FILE not in partition.names:
-        yield (
-            "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never "
-            "truncates it"
-        )
-
-
-def warnings_of(
-    loaded: LoadedLog, prediction: Prediction, partition: Partition, lost: str | None
+def _warnings(
+    partition: Partition, loaded: LoadedLog, prediction: Prediction, request: Request, lost: str | None
 ) -> Iterator[str]:
-    """Yield what start, cut and restart do that may surprise; `lost`: None where it is saved."""
-    yield from _start_warnings(loaded)
+    """Yield what is not known for certain, and what start, cut and restart do that may surprise."""
+    yield from _start_warnings(partition, loaded, request)
     yield from _target_warnings(loaded, prediction)
-    yield from _restart_warnings(prediction)
+    after, restarted = prediction.after, prediction.log_end_offset_after_restart
+    if restarted is None:
+        yield f"after a clean restart the broker would not load this log: {prediction.restart_error}"
+    elif prediction.restart_deletes_all:
+        start = f"below its log start offset {after.log_start_offset}"
+        yield (
+            f"after a restart nothing is left: the log would end {start}, and then the broker deletes every "
+            "segment"
+        )
+    elif restarted < after.log_end_offset:
+        ends = f"at offset {restarted}, not at {after.log_end_offset}"
+        yield f"after a restart the log ends {ends}: the batch that holds the target goes as a whole"
     if prediction.removed.trouble is not None:
         yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
-    if lost is not None:
-        yield (
-            f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {_logs(partition)}"
-        )
+    if lost is not None and not request.is_saved:
+        command = f"kcli dump --records --offsets {lost} -o ndjson {_logs(partition)}"
+        yield f"this saves what will be lost: {command}"
 
 
-def _start_warnings(loaded: LoadedLog) -> Iterator[str]:
+def _start_warnings(partition: Partition, loaded: LoadedLog, request: Request) -> Iterator[str]:
+    if request.shutdown is None and partition.topic == CLUSTER_METADATA:
+        yield "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
+    elif request.shutdown is None and partition.target.log_dir is None:
+        other = "--shutdown unclean for the other case"
+        yield f"no log dir around this directory: taken as stopped cleanly ({other})"
+    if PARTITION_METADATA_FILE not in partition.names:
+        renamed = "a broker of Kafka 4 renames such a directory to -stray and never truncates it"
+        yield f"no partition.metadata: {renamed}"
     if loaded.deleted:
         bases = ", ".join(map(str, loaded.deleted))
         yield f"the start itself deletes segments first (base offsets {bases}): see the findings"
@@ -496,42 +489,19 @@ def _target_warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]
     if prediction.kind == NONE:
         yield f"nothing is cut: the log ends at offset {loaded.log_end_offset}"
     elif watermark is None:
-        yield (
-            "the high watermark is unknown: records that consumers may have read could be among those that go"
-        )
+        readable = "records that consumers may have read could be among those that go"
+        yield f"the high watermark is unknown: {readable}"
     elif target < watermark:
         yield f"the target lies below the high watermark {watermark}: committed records go"
     if prediction.kind == FULL and target < loaded.log_end_offset:
-        yield (
-            "every segment goes: the target lies below the first one, and the log begins anew, empty, at "
-            f"offset {target}"
-        )
+        begins = f"the log begins anew, empty, at offset {target}"
+        yield f"every segment goes: the target lies below the first one, and {begins}"
     if target < loaded.log_start_offset:
         yield f"the target lies below the log start offset {loaded.log_start_offset}, which is lowered to it"
-    recordless = [
-        entry.epoch
-        for entry in loaded.epochs
-        if entry.start_offset >= loaded.log_end_offset and entry not in prediction.after.epochs
-    ]
+    end, kept = loaded.log_end_offset, prediction.after.epochs
+    recordless = [entry for entry in loaded.epochs if entry.start_offset >= end and entry not in kept]
     if recordless:
-        yield f"epochs without records are dropped: {', '.join(map(str, recordless))}"
-
-
-def _restart_warnings(prediction: Prediction) -> Iterator[str]:
-    after, restarted = prediction.after, prediction.log_end_offset_after_restart
-    if restarted is None:
-        yield f"after a clean restart the broker would not load this log: {prediction.restart_error}"
-    elif prediction.restart_deletes_all:
-        yield (
-            "after a restart nothing is left: the log would end below its log start offset "
-            f"{after.log_start_offset}, "
-            "and then the broker deletes every segment"
-        )
-    elif restarted < after.log_end_offset:
-        yield (
-            f"after a restart the log ends at offset {restarted}, not at {after.log_end_offset}: "
-            "the batch that holds the target goes as a whole"
-        )
+        yield f"epochs without records are dropped: {', '.join(str(entry.epoch) for entry in recordless)}"
 
 
 def rescue_command(partition: Partition, lost: str | None) -> str | None:
