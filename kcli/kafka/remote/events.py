@@ -18,7 +18,6 @@ from formats.batch import CONTROL_MASK
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
 from formats.magic import LARGEST_HEADER, LATEST, is_above_latest, is_legacy, is_valid, read_header
-from formats.message_set import LegacyRecord, message_set, set_records
 from formats.messages.remote import LAYOUT_3_0
 from formats.names import REMOTE_LOG_METADATA, PartitionDir
 from formats.record import Record, batch_records
@@ -267,11 +266,13 @@ def _values(
 
 def records_of(
     file: DataFile, batch: Batch, findings: FindingCollector, coverage: EventCoverage, *, damaged: bool = True
-) -> Iterator[Record | LegacyRecord]:
-    """Yield the records of a batch, those of a wrong checksum if `damaged`; what is not read is a finding."""
+) -> Iterator[Record]:
+    """Yield the records of a batch, those of a wrong checksum if `damaged`; what is not read is a finding.
+
+    Messages of magic 0 and 1 are not read: no release that knows this topic writes them.
+    """
     position, header = batch
-    at = f"offset {header.base_offset}"
-    legacy = is_legacy(header.magic)
+    at, is_old = f"offset {header.base_offset}", is_legacy(header.magic)
     if header.size > LARGEST_BATCH:
         findings.add("LOG-003", position, f"{at}: a batch of {header.size} bytes is beyond the bound")
         return
@@ -281,41 +282,20 @@ def records_of(
         findings.add("LOG-003", position, checksum_message(header.base_offset))
     elif not is_whole:
         findings.add("LOG-017", position, magic_message(header.base_offset, header.magic))
+    elif is_old:
+        findings.add("LOG-003", position, f"{at}: magic {header.magic}, which no release writes here")
     if not is_whole:
         report_stop(header.base_offset, position, findings, coverage)
     if is_whole and header.is_control:
         findings.add("RLMM-008", position, f"{at}: a control batch")
-    if header.is_control or not (is_whole or damaged):
+    if is_old or header.is_control or not (is_whole or damaged):
         return
     try:
-        if legacy:
-            yield from _messages(raw, batch, findings, coverage, damaged=damaged)
-        else:
-            yield from batch_records(raw, LARGEST_BATCH)
+        yield from batch_records(raw, LARGEST_BATCH)
     except FormatError as error:
         findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
         if is_whole:
             report_stop(header.base_offset, position, findings, coverage)
-
-
-def _messages(
-    raw: bytes, batch: Batch, findings: FindingCollector, coverage: EventCoverage, *, damaged: bool
-) -> Iterator[LegacyRecord]:
-    """Yield the records of a message of magic 0 or 1; those in a wrapper have checksums of their own."""
-    position, header = batch
-    opened = message_set(raw, LARGEST_BATCH)
-    for record in set_records(opened):
-        is_whole = not header.codec or record.is_valid
-        troubles = [] if is_whole else ["the checksum of this message does not match"]
-        troubles += [] if record.error is None else [str(record.error.moved(position))]
-        for trouble in troubles:
-            findings.add("LOG-003", position, f"offset {record.offset}: {trouble}")
-            report_stop(record.offset, position, findings, coverage)
-        if record.error is None and (is_whole or damaged):
-            yield record
-    if opened.cut:
-        message = f"offset {header.base_offset}: {opened.cut} bytes of a last message that is cut"
-        findings.add("LOG-003", position, message)
 
 
 def log_end(target: Target) -> int | None:

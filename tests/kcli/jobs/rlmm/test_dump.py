@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import json
 
 import pytest
 
@@ -14,7 +15,7 @@ from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RlmmEventRow
-from tests.builders import put_batch
+from tests.builders import put_batch, put_record, put_records
 from tests.kcli.jobs.rlmm.dumps import (
     DATA,
     DELETE,
@@ -26,6 +27,7 @@ from tests.kcli.jobs.rlmm.dumps import (
     batch,
     snapshot_file,
 )
+from tests.messages import put_message, put_wrapper
 
 pytestmark = pytest.mark.slow
 
@@ -279,3 +281,30 @@ def test_a_file_that_cannot_be_opened_is_an_error(tmp_path):
         "is-a-directory",
         str(tmp_path / "t-0" / "remote_log_snapshot"),
     )
+
+
+@pytest.mark.parametrize(
+    "message", [put_message(3, 1, value=DELETE), put_wrapper(4, put_message(0, value=DELETE), 1)]
+)
+def test_messages_of_old_formats_are_a_finding_and_are_not_read(partition, message):
+    result = Result(partition(ONE, message, batch(5, [DELETE])))
+
+    assert [event["metadata_offset"] for event in result.events] == [0, 1, 2, 5]
+    assert [(finding.code, finding.position) for finding in result.findings] == [("LOG-003", len(ONE))]
+
+
+def test_findings_of_a_code_are_one_however_a_log_is_split(kcli, tmp_path, monkeypatch):
+    monkeypatch.setattr(rlmm, "EVENT_ROWS", 4)
+    folder = tmp_path / "__remote_log_metadata-7"
+    folder.mkdir()
+    batches = [
+        put_records([put_record(value=b"text")] * 3, base_offset=at, last_offset_delta=2)
+        for at in range(0, 30, 3)
+    ]
+    (folder / f"{0:020}.log").write_bytes(b"".join(batches))
+    document = json.loads(kcli("rlmm", "dump", "-o", "json", folder).stdout)
+
+    assert [(finding["code"], finding["message"].partition(" (")[2]) for finding in document["findings"]] == [
+        ("RLMM-001", "and 29 more)")
+    ]
+    assert len(document["rows"]) == 30

@@ -52,5 +52,6 @@ def test_batches_that_are_not_ordinary_among_those_that_are(tmp_path):
     )  # fmt: skip
 
     found, findings = read(path)
-    assert [offset for offset, _ in found] == [0, 4, 6, 7, 8]
+    assert [offset for offset, _ in found] == [0, 6, 7, 8]
     assert [finding.code for finding in findings] == ["RLMM-002", "RLMM-001", "RLMM-008", "LOG-003"]
+    assert (findings[-1].message, findings[-1].more) == ("offset 4: magic 1, which no release writes here", 1)
