@@ -21,7 +21,6 @@ import struct
 import zlib
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from formats.errors import CorruptError, LimitError, TruncatedError, UnsupportedError
 from formats.types import Buffer
@@ -57,11 +56,7 @@ LZ4_STORED = 0x80000000
 ZSTD_MAGIC = 0xFD2FB528
 ZSTD_SKIPPABLE = 0x184D2A50
 ZSTD_LARGEST_BLOCK = 128 * 1024
-ZSTD_LARGEST_WINDOW = 128 * 1024 * 1024
-"""What libzstd agrees to by default (ZSTD_WINDOWLOG_LIMIT_DEFAULT)."""
-ZSTD_RLE, ZSTD_COMPRESSED, ZSTD_RESERVED = 1, 2, 3
-ZSTD_CONTENT_SIZE = {0: 0, 1: 2, 2: 4, 3: 8}
-ZSTD_DICTIONARY_ID = {0: 0, 1: 1, 2: 2, 3: 4}
+ZSTD_RLE, ZSTD_COMPRESSED = 1, 2
 
 WITHOUT_PAYLOAD = b"removed"
 """What the records in a bundle of kcli begin with where they are no records, or no stream of their codec.
@@ -242,23 +237,16 @@ def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
         position = start + length
 
 
-class _Lz4Frame(NamedTuple):
-    block_checksums: bool
-    content_checksum: bool
-    largest_block: int
-    first_block: int
-
-
 def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
     import cramjam
 
-    frame = _lz4_frame(data, magic)
-    position, out, room = frame.first_block, bytearray(), bytearray(frame.largest_block)
+    flags, largest, position = _lz4_frame(data, magic)
+    out, room = bytearray(), bytearray(largest)
     while size := _little_uint32(data, position, "lz4 block size") & ~LZ4_STORED:
         stored = data[position + 3] & 0x80
         start = position + 4
-        if size > frame.largest_block:
-            raise CorruptError(position, "lz4 block size", f"at most {frame.largest_block}", size)
+        if size > largest:
+            raise CorruptError(position, "lz4 block size", f"at most {largest}", size)
         if size > len(data) - start:
             raise TruncatedError(position, "lz4 block", f"{size} bytes", len(data) - start)
         block = data[start : start + size]
@@ -266,22 +254,22 @@ def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
             end = None if stored else cramjam.lz4.decompress_block_into(block, room, output_len=len(room))
             out += block if stored else room[:end]
         except cramjam.DecompressionError as error:
-            largest = f"at most {frame.largest_block} bytes"
-            raise CorruptError(start, "lz4 block", largest, str(error)) from error
+            raise CorruptError(start, "lz4 block", f"at most {largest} bytes", str(error)) from error
         if len(out) > limit:
             raise _too_large(start, limit, len(out))
         position = start + size
-        if frame.block_checksums:
+        if flags & LZ4_FLG_BLOCK_CHECKSUM:
             expected = _little_uint32(data, position, "lz4 block checksum")
             if (found := xxhash32(block)) != expected:
                 raise CorruptError(position, "lz4 block checksum", expected, found)
             position += 4
-    if frame.content_checksum:
+    if flags & LZ4_FLG_CONTENT_CHECKSUM:
         _little_uint32(data, position + 4, "lz4 content checksum")
     return out
 
 
-def _lz4_frame(data: memoryview, magic: int) -> _Lz4Frame:
+def _lz4_frame(data: memoryview, magic: int) -> tuple[int, int, int]:
+    """Return the flags of a frame, the size of its largest block, and where its first one begins."""
     if len(data) < 6:
         raise TruncatedError(0, "lz4 frame header", "7 bytes", len(data))
     if (found := _UINT32_LE.unpack_from(data)[0]) != LZ4_MAGIC:
@@ -301,12 +289,7 @@ def _lz4_frame(data: memoryview, magic: int) -> _Lz4Frame:
     # clients of magic 0 hashed the frame's magic as well: that checksum is not looked at
     if magic > 0 and (expected := _lz4_header_checksum(bytes(data[4:end]))) != data[end]:
         raise CorruptError(end, "lz4 header checksum", expected, data[end])
-    return _Lz4Frame(
-        block_checksums=bool(flg & LZ4_FLG_BLOCK_CHECKSUM),
-        content_checksum=bool(flg & LZ4_FLG_CONTENT_CHECKSUM),
-        largest_block=1 << (2 * (bd >> 4) + 8),
-        first_block=end + 1,
-    )
+    return flg, 1 << (2 * (bd >> 4) + 8), end + 1
 
 
 @lru_cache(maxsize=256)
@@ -339,57 +322,45 @@ def _zstd(data: memoryview, limit: int, _magic: int) -> Buffer:
 
 
 def _zstd_largest(data: memoryview, limit: int) -> int:
-    """Return the most bytes that the frames can expand to, from the headers of their blocks."""
-    position = total = 0
-    while position < len(data) or not position:
-        magic = _little_uint32(data, position, "zstd magic")
+    """Return the most bytes that the frames can expand to; what they say besides their sizes zstd judges."""
+    start = total = 0
+    while start < len(data) or not start:
+        magic = _little_uint32(data, start, "zstd magic")
         if magic & ~0xF == ZSTD_SKIPPABLE:
-            position = _inside(
-                data, position, position + 8 + _little_uint32(data, position + 4, "zstd skippable frame")
-            )
+            end = start + 8 + _little_uint32(data, start + 4, "zstd skippable frame")
         elif magic == ZSTD_MAGIC:
-            position, size = _zstd_frame(data, position, limit)
+            end, size = _zstd_frame(data, start, limit)
             total += size
         else:
-            raise CorruptError(position, "zstd magic", ZSTD_MAGIC, magic)
+            raise CorruptError(start, "zstd magic", ZSTD_MAGIC, magic)
+        if end > len(data):
+            raise _cut_zstd(data, start)
+        start = end
     return total
 
 
 def _zstd_frame(data: memoryview, start: int, limit: int) -> tuple[int, int]:
-    descriptor = data[_inside(data, start, start + 5) - 1]
-    single = bool(descriptor & 0x20)
-    if descriptor & 0x08:
-        raise CorruptError(start + 4, "zstd frame header", "a reserved bit of 0", descriptor)
-    kind = descriptor >> 6
-    content_bytes = ZSTD_CONTENT_SIZE[kind] or int(single)
-    at = start + 5 + (not single) + ZSTD_DICTIONARY_ID[descriptor & 3]
-    position = _inside(data, start, at + content_bytes)
-    content = int.from_bytes(data[at:position], "little") + (256 if kind == 1 else 0)
-    if content_bytes and content > limit:
+    """Return where a frame ends, and the most bytes that it can expand to."""
+    descriptor = int.from_bytes(data[start + 4 : start + 5], "little")
+    is_single = descriptor >> 5 & 1
+    content_bytes = (is_single, 2, 4, 8)[descriptor >> 6]
+    at = start + 6 - is_single + (0, 1, 2, 4)[descriptor & 3]
+    position, total, last = at + content_bytes, 0, 0
+    content = int.from_bytes(data[at:position], "little") + (256 if content_bytes == 2 else 0)
+    if content > limit:
         raise _too_large(start, limit, content)
-    window = content
-    if not single:
-        base = 1 << (10 + (data[start + 5] >> 3))
-        window = base + (base >> 3) * (data[start + 5] & 7)
-    if window > ZSTD_LARGEST_WINDOW:
-        raise LimitError(start, "zstd window", f"at most {ZSTD_LARGEST_WINDOW} bytes", window)
-    largest_block, total, last = min(window, ZSTD_LARGEST_BLOCK), 0, False
     while not last:
-        header = int.from_bytes(data[position : _inside(data, start, position + 3)], "little")
-        last, block, size = bool(header & 1), header >> 1 & 3, header >> 3
-        if block == ZSTD_RESERVED or size > largest_block:
-            raise CorruptError(position, "zstd block", f"at most {largest_block} bytes of a known type", size)
-        total += largest_block if block == ZSTD_COMPRESSED else size
-        position = _inside(data, start, position + 3 + (1 if block == ZSTD_RLE else size))
-    return _inside(data, start, position + (4 if descriptor & 0x04 else 0)), min(
-        content, total
-    ) if content_bytes else total
+        if position + 3 > len(data):
+            raise _cut_zstd(data, start)
+        header = int.from_bytes(data[position : position + 3], "little")
+        last, block, size = header & 1, header >> 1 & 3, header >> 3
+        total += ZSTD_LARGEST_BLOCK if block == ZSTD_COMPRESSED else size
+        position += 3 + (1 if block == ZSTD_RLE else size)
+    return position + (descriptor & 4), min(content, total) if content_bytes else total
 
 
-def _inside(data: memoryview, start: int, end: int) -> int:
-    if end > len(data):
-        raise TruncatedError(start, "zstd frame", f"{end - start} bytes or more", len(data) - start)
-    return end
+def _cut_zstd(data: memoryview, start: int) -> TruncatedError:
+    return TruncatedError(start, "zstd frame", "a whole frame", f"{len(data) - start} bytes of it")
 
 
 _CODECS = {GZIP: _gzip, SNAPPY: _snappy, LZ4: _lz4, ZSTD: _zstd}
