@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from struct import Struct
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formats.batch import CRC_FROM, LOG_OVERHEAD
 from formats.bulk import Headers
-from formats.crc import crc32, crc32c_function
+from formats.crc import crc32c_function
 from formats.legacy import MESSAGE_CRC_FROM as LEGACY_CRC_FROM
 from formats.magic import is_legacy
 from formats.types import Buffer

@@ -1,10 +1,8 @@
-"""The two checksums of Kafka's files, resumable, so that a batch may be larger than its window.
+"""CRC-32C (Castagnoli) of record batches of magic 2 and producer snapshots: Kafka's `Crc32C`.
 
-CRC-32C (Castagnoli) guards record batches of magic 2 and producer snapshots; CRC-32 (IEEE 802.3, zlib) guards
-messages of magic 0 and 1. The truth is `org.apache.kafka.common.utils.Crc32C` and `java.util.zip.CRC32`.
+Resumable, so that a batch may be larger than its window, as `zlib.crc32` is, of messages of magic 0 and 1.
 """
 
-import zlib
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, FileFinder
@@ -21,11 +19,6 @@ EXTENSION = "_crc32c"
 def crc32c(data: Buffer, value: int = 0) -> int:
     """Return the CRC-32C of the bytes, continued from `value`, the checksum of the bytes before them."""
     return crc32c_function()(data, value)
-
-
-def crc32(data: Buffer, value: int = 0) -> int:
-    """Return the CRC-32 of the bytes, continued from `value`, the checksum of the bytes before them."""
-    return zlib.crc32(data, value)
 
 
 @cache

@@ -17,10 +17,10 @@ last of them. Read here is the header alone, so the first offset and the count o
 """
 
 from typing import Annotated, NamedTuple
+from zlib import crc32
 
 from formats import batch
 from formats.batch import BatchHeader
-from formats.crc import crc32
 from formats.errors import TruncatedError, UnsupportedError
 from formats.layout import INT8, INT32, INT64, UINT32, Layout
 from formats.types import Buffer, LeaderEpoch, Offset

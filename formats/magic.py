@@ -17,10 +17,11 @@ any magic but 0 for 1. So no number is unknown to Kafka, and none is refused her
 from collections.abc import Callable
 from struct import Struct as Fields
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from zlib import crc32
 
 from formats import legacy
 from formats.batch import BATCH, CRC_FROM, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_V2, BatchHeader
-from formats.crc import crc32, crc32c
+from formats.crc import crc32c
 from formats.errors import TruncatedError
 from formats.layout import Layout
 from formats.legacy import MESSAGE_V0, MESSAGE_V1
@@ -39,7 +40,6 @@ LENGTH_SIZE = 4
 class BatchFormat(NamedTuple):
     """How the batches of one magic lie in a log; `crc_from` is the first byte under the checksum."""
 
-    magic: int
     layout: Layout[Any]
     smallest_length: int
     """Least number in the length field: Kafka refuses less."""
@@ -50,18 +50,18 @@ class BatchFormat(NamedTuple):
     """Reads the checksum as stored from the bytes of a batch."""
 
 
-_BY_MAGIC: tuple[tuple[int, Layout[Any], int, int, Callable[[Buffer, int], int]], ...] = (
-    (0, MESSAGE_V0, 2 * LENGTH_SIZE, legacy.MESSAGE_CRC_FROM, crc32),
-    (1, MESSAGE_V1, 2 * LENGTH_SIZE, legacy.MESSAGE_CRC_FROM, crc32),
-    (2, BATCH, 0, CRC_FROM, crc32c),
-)
-"""Magic, header, least bytes after it, first byte under the checksum, and the checksum."""
+def _format(
+    layout: Layout[Any], least: int, crc_from: int, checksum: Callable[[Buffer, int], int]
+) -> BatchFormat:
+    """Return a format; `least`: the fewest bytes after its header."""
+    return BatchFormat(layout, layout.size - LOG_OVERHEAD + least, crc_from, checksum, layout.only("crc"))
+
+
 BATCH_FORMATS = {
-    magic: BatchFormat(magic, layout, layout.size - LOG_OVERHEAD + least, start, checksum, layout.only("crc"))
-    for magic, layout, least, start, checksum in _BY_MAGIC
+    0: _format(MESSAGE_V0, 2 * LENGTH_SIZE, legacy.MESSAGE_CRC_FROM, crc32),
+    1: _format(MESSAGE_V1, 2 * LENGTH_SIZE, legacy.MESSAGE_CRC_FROM, crc32),
+    2: _format(BATCH, 0, CRC_FROM, crc32c),
 }
-
-
 HEADER_SIZES = tuple(form.layout.size for form in BATCH_FORMATS.values())
 """Bytes of a header by magic, from 0 on."""
 LARGEST_HEADER = max(HEADER_SIZES)

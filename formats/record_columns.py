@@ -438,6 +438,3 @@ class _Reader:
             more = more[byte >= 0x80]
         self.bad[more if who is None else who[more]] = True
         return value, at
-
-
-__all__ = ["FallbackBatch", "RecordColumns", "add_sequences", "headers_at", "record_columns"]

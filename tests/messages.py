@@ -1,8 +1,8 @@
 """Makers of messages of magic 0 and 1, whole or broken on purpose, and of the wrappers around them."""
 
 import struct
+from zlib import crc32
 
-from formats.crc import crc32
 from tests.builders import compress
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from formats.bulk import headers
 from formats.checksums import SMALL_BATCH, valid
-from formats.crc import crc32c
 from formats.magic import is_valid
 from tests.builders import put_record, put_records
 
@@ -80,8 +79,3 @@ def test_errors_that_cancel_each_other_out_are_two_errors():
     assert verdicts([wrong[0], *raws[1:-1], wrong[-1]])[0] == [False] + [True] * 38 + [False]
     assert verdicts(crossed)[0] == [False, False] + [True] * 38
     assert verdicts(wrong)[0] == [False] * 40
-
-
-def test_the_extension_is_the_checksum_of_the_standard():
-    assert crc32c(b"123456789") == 0xE3069283
-    assert crc32c(b"6789", crc32c(b"12345")) == 0xE3069283

@@ -26,7 +26,7 @@ from formats.index import (
 )
 from formats.layout import Layout
 from formats.legacy import MESSAGE_V0
-from formats.magic import BATCH_FORMATS, format_of, is_legacy, read_header
+from formats.magic import BATCH_FORMATS, LATEST, format_of, is_legacy, read_header
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import PAGE, IndexFile
 from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, WALK_WINDOW, FileBatch, Stop, batches
@@ -134,7 +134,7 @@ def last_offset(log: DataFile, batch: FileBatch) -> int:
     if is_legacy(batch.magic):
         return batch.base_offset
     _whole_header(log, batch)
-    delta = _DELTAS[format_of(batch.magic).magic]
+    delta = _DELTAS[LATEST]
     return batch.base_offset + int(delta.unpack_from(batch.window, batch.at)[0])
 
 
