@@ -42,8 +42,7 @@ from kcli.kafka.findings.log_findings import (
     is_out_of_reach,
     unknown_codec_text,
 )
-from kcli.kafka.integrity.damaged import verified_batches, verified_windows
-from kcli.kafka.integrity.verified_batch import VerifiedBatch
+from kcli.kafka.integrity.damaged import VerifiedBatch, verified_batches, verified_windows
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile

@@ -25,8 +25,7 @@ from formats.names import OFFSET_INDEX
 from formats.record import unpacked
 from kcli.jobs.bundle.logs import BundledFile
 from kcli.jobs.bundle.small_files import index_without_payload
-from kcli.kafka.integrity.damaged import verified_batches
-from kcli.kafka.integrity.verified_batch import VerifiedBatch
+from kcli.kafka.integrity.damaged import VerifiedBatch, verified_batches
 from kcli.logdir.buffers import DataFile
 from tests.builders import put_record, put_records
 from tests.commands.answers import ask

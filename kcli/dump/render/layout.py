@@ -54,7 +54,7 @@ from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import report_damage
-from kcli.kafka.integrity.verified_batch import VerifiedBatch
+from kcli.kafka.integrity.damaged import VerifiedBatch
 from kcli.kafka.remote.serde import has_whole_header
 from kcli.logdir.buffers import DataFile, file_error, reading
 from kcli.logdir.remote_objects import read_target

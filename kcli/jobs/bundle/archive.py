@@ -34,7 +34,7 @@ from kcli.jobs.bundle.small_files import (
     server_properties,
     text_without_payload,
 )
-from kcli.kafka.integrity.verified_batch import WINDOW
+from kcli.kafka.integrity.damaged import WINDOW
 from kcli.logdir.buffers import AS_IT_COMES, DataFile, FileError, Reading, irregular, shown
 from kcli.logdir.classify import BUNDLE_MANIFEST, Entry, list_entries
 from kcli.logdir.concurrent_changes import removal

@@ -52,8 +52,13 @@ from kcli.jobs.bundle.records import (
     without_secrets,
 )
 from kcli.kafka.integrity.checks.segments import FOREIGN
-from kcli.kafka.integrity.damaged import KNOWN_ATTRIBUTES, verified_batches
-from kcli.kafka.integrity.verified_batch import WINDOW, VerifiedBatch, leads_to_a_batch
+from kcli.kafka.integrity.damaged import (
+    KNOWN_ATTRIBUTES,
+    WINDOW,
+    VerifiedBatch,
+    leads_to_a_batch,
+    verified_batches,
+)
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import Stop, next_batch
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from formats.names import LOG
 from kcli.engine.contract import Outcome, Unit
-from kcli.kafka.integrity.verified_batch import leads_to_a_batch
+from kcli.kafka.integrity.damaged import leads_to_a_batch
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.partition_names import file_name, sibling

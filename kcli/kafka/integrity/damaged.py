@@ -6,7 +6,7 @@ Nothing is passed over unsaid.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +32,14 @@ from formats.magic import (
     read_header,
 )
 from formats.primitives import nullable_bytes
-from kcli.kafka.integrity.verified_batch import VerifiedBatch, verified
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
 
-Met = TypeVar("Met", VerifiedBatch, Window)
 Ints: TypeAlias = NDArray[np.int64]
 
 WINDOW = 1 << 20
+"""Bytes that are read at once, in a search and of a batch that is too large to be read whole."""
 SMALLEST_WINDOW, GROWTH = 1 << 12, 4
 """Most damaged ranges are short: a search looks at so many bytes first, then at more."""
 LARGEST_FOUND = 64 << 20
@@ -59,6 +58,39 @@ HIGHEST_CODEC = 4
 SIGN_BIT = 0x80
 
 _LENGTH = BATCH.only("batch_length")
+
+
+class VerifiedBatch(NamedTuple):
+    """A batch and whether its checksum matches; `raw` is None for one too large to be read at once."""
+
+    batch: Batch
+    raw: bytes | None
+    valid: bool
+
+
+def leads_to_a_batch(file: DataFile, position: int) -> bool:
+    """Whether a batch of right checksum begins at a position: no more than it is read."""
+    batch = next(iter(Walk(file, position, ahead=LARGEST_HEADER)), None)
+    return batch is not None and verified(file, batch, LARGEST_BATCH).valid
+
+
+def verified(file: DataFile, batch: Batch, largest: int) -> VerifiedBatch:
+    """Return a batch, with its bytes where they are at most `largest`, and whether its checksum matches."""
+    raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
+    valid = is_valid(raw) if raw is not None else _is_valid_in_parts(file, batch)
+    return VerifiedBatch(batch, raw, valid)
+
+
+def _is_valid_in_parts(file: DataFile, batch: Batch) -> bool:
+    """Whether the checksum of a batch matches that is too large to be read at once."""
+    header, end = batch.header, batch.position + batch.header.size
+    kind, value = format_of(header.magic), 0
+    for position in range(batch.position + kind.crc_from, end, WINDOW):
+        value = kind.checksum(file.read(position, min(WINDOW, end - position)), value)
+    return value == header.crc
+
+
+Met = TypeVar("Met", VerifiedBatch, Window)
 
 
 def verified_batches(

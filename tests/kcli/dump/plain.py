@@ -14,8 +14,7 @@ from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import merged
 from kcli.kafka.findings.log_findings import inside, invalid_batch, report_damage
-from kcli.kafka.integrity.damaged import verified_batches
-from kcli.kafka.integrity.verified_batch import VerifiedBatch
+from kcli.kafka.integrity.damaged import VerifiedBatch, verified_batches
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import file_target
 from kcli.logdir.segment import Stop

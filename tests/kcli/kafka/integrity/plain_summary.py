@@ -4,10 +4,9 @@ import random
 
 from formats.magic import is_legacy
 from kcli.kafka.integrity import summary as summaries
-from kcli.kafka.integrity.damaged import verified_batches
+from kcli.kafka.integrity.damaged import VerifiedBatch, verified_batches
 from kcli.kafka.integrity.log_scan import Defects, scan_log
 from kcli.kafka.integrity.summary import Codec, Summary, Tally
-from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import DamagedRange
 from tests.builders import put_record, put_records

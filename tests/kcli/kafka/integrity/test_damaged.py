@@ -4,9 +4,17 @@ import random
 
 import pytest
 
-from kcli.kafka.integrity.damaged import Budget, DamagedRange, VerifiedBatch, search_batch, verified_batches
+from kcli.kafka.integrity.damaged import (
+    Budget,
+    DamagedRange,
+    VerifiedBatch,
+    leads_to_a_batch,
+    search_batch,
+    verified,
+    verified_batches,
+)
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import Stop, Walk
 from tests.builders import put_record, put_records
 from tests.formats import recorded
 
@@ -144,3 +152,39 @@ def test_a_file_of_lying_headers_meets_the_bound(tmp_path, monkeypatch):
         assert search_batch(file, 1, file.size, budget) == (None, True)
         assert search_batch(file, 1, file.size, budget) == (None, True)
         assert budget.left < 0
+
+
+VALUE = bytes(3 << 20)
+"""More than is read at once of a large batch."""
+
+
+@pytest.fixture
+def log(tmp_path):
+    def write(data):
+        path = tmp_path / f"{0:020d}.log"
+        path.write_bytes(data)
+        return DataFile(str(path))
+
+    return write
+
+
+@pytest.mark.parametrize("position", [None, 40, 1 << 20, -1])
+def test_a_batch_that_is_read_in_parts_is_judged_as_one_that_is_read_whole(log, position):
+    data = bytearray(put_records([put_record(value=VALUE)]))
+    if position is not None:
+        data[position] ^= 1
+    with log(data) as file:
+        (batch,) = Walk(file, 0)
+        whole, parts = (verified(file, batch, largest) for largest in (1 << 30, 1 << 10))
+
+    assert (whole.valid, whole.raw) == (position is None, bytes(data))
+    assert (parts.valid, parts.raw) == (position is None, None)
+
+
+def test_a_place_leads_to_a_batch_where_one_of_right_checksum_begins(log):
+    batches = [put_records([put_record()], base_offset=offset) for offset in range(3)]
+    damaged = bytearray(batches[1])
+    damaged[-1] ^= 1
+    places = [0, 1, len(batches[0]), 2 * len(batches[0]), 3 * len(batches[0]), 4 * len(batches[0])]
+    with log(b"".join([batches[0], damaged, batches[2]])) as file:
+        assert [leads_to_a_batch(file, place) for place in places] == [True, False, False, True, False, False]
