@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.bulk import BAD_LENGTH, PADDING, Chain, Fields, Headers, chain, checked, headers, rows
+from formats.bulk import PADDING, Chain, Fields, Headers, chain, checked, headers, rows
 from formats.checksums import valid
 from formats.magic import LARGEST_HEADER, LATEST, format_of
 from kcli.logdir.background import BackgroundCall
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
+from kcli.logdir.segment import SKIP_FROM, Stop, with_zeros
 
 BULK_WINDOW = 4 << 20
 WIDE_WINDOW, LARGE_BATCH = 12 << 20, 8 << 10
@@ -124,11 +124,7 @@ class BulkWalk:
 
     def _end(self, chain: Chain, base: int) -> None:
         if chain.stop is not None:
-            position = base + chain.next
-            zeros = (
-                chain.stop == BAD_LENGTH and chain.found == 0 and only_zeros(self.file, position, self.end)
-            )
-            self.stop = Stop("zeros" if zeros else chain.stop, position, chain.found)
+            self.stop = with_zeros(self.file, Stop(chain.stop, base + chain.next, chain.found), self.end)
 
     def _large(
         self, view: memoryview, base: int, size: int, left: int

@@ -158,7 +158,7 @@ def _batches_of(file: DataFile, window: Window, base: int) -> Batches:
 def _refused_by_recovery(file: DataFile, window: Window) -> list[int]:
     """Return the numbers of the batches that recovery opens and cannot: end markers, and wrappers."""
     fields = window.fields
-    numbers = [marker.number for marker in end_marker_types(file, window)[1]]
+    numbers = [number for number, _ in end_marker_types(file, window)[1]]
     is_wrapper = is_legacy(fields["magic"]) & (fields["attributes"] & COMPRESSION_CODEC_MASK != 0)
     for number in np.flatnonzero(is_wrapper).tolist():
         try:

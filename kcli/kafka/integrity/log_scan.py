@@ -112,7 +112,7 @@ def _part(file: DataFile, window: Window, largest: int | None, observe: Observe 
         position = int(window.positions[number])
         bad.append(Defects(1, position, log_findings.unknown_codec_text(position, fields[number])))
     types, broken = end_marker_types(file, window)
-    bad += [_trouble(window, one.number, one.error) for one in broken]
+    bad += [_trouble(window, number, error) for number, error in broken]
     if observe is not None:
         observe(window, types)
     sizes = None if largest is None else _sizes(file, window, largest, bad)
@@ -121,16 +121,14 @@ def _part(file: DataFile, window: Window, largest: int | None, observe: Observe 
     return _Part(window._replace(data=window.data[:0]), types != NO_MARKER, unreadable, sizes)
 
 
-class BrokenMarker(NamedTuple):
-    """A control batch that cannot be read: its number in a window, and why."""
+def end_marker_types(
+    file: DataFile, window: Window
+) -> tuple[NDArray[np.int8], list[tuple[int, FormatError]]]:
+    """Return ABORT or COMMIT for each batch that ends a transaction, else NO_MARKER.
 
-    number: int
-    error: FormatError
-
-
-def end_marker_types(file: DataFile, window: Window) -> tuple[NDArray[np.int8], list[BrokenMarker]]:
-    """Return ABORT or COMMIT for each batch that ends a transaction, else NO_MARKER; and errors of others."""
-    fields, broken = window.fields, list[BrokenMarker]()
+    With the numbers in the window of control batches that cannot be read, and why.
+    """
+    fields, broken = window.fields, list[tuple[int, FormatError]]()
     types = np.full(len(fields), NO_MARKER, np.int8)
     is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
     if window.valid is not None:
@@ -145,7 +143,7 @@ def end_marker_types(file: DataFile, window: Window) -> tuple[NDArray[np.int8], 
         try:
             marker = read_marker(batch_bytes(file, window, number, LARGEST_CONTROL_BATCH))
         except FormatError as error:
-            broken.append(BrokenMarker(number, error))
+            broken.append((number, error))
         else:
             if marker is not None and marker.is_abort is not None:
                 types[number] = marker.type
