@@ -26,16 +26,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "epoch validate": ("epoch", "validate", "--position", "5:0"),
     "replica fingerprint": ("replica", "fingerprint"),
 }
-LOG_END = {
-    "ls": "log_end_offset",
-    "epoch end-offset": "log_end_offset",
-    "lookup offset latest": "offset",
-    "truncate": "log_end_offset_before",
-    "startup": "log_end_offset",
-    "check": "log_end_offset",
-    "epoch validate": "log_end_offset",
-    "replica fingerprint": "log_end_offset",
-}
+LOG_END = {"lookup offset latest": "offset", "truncate": "log_end_offset_before"}
+"""Where the column is not called log_end_offset."""
 
 
 def make(directory: Path, random: Random) -> list[str]:
@@ -98,7 +90,8 @@ def answers(log_dir: Path) -> dict[str, dict[str, object]]:
         done = CliRunner().invoke(app, [*words, str(log_dir), "-o", "json"])
         document: dict[str, Any] = json.loads(done.stdout)
         for row in document["rows"]:
-            end = row.get(LOG_END[command])  # a whole log that its log dir's end keeps from loading has one
+            # a whole log that its log dir's end keeps from loading has one
+            end = row.get(LOG_END.get(command, "log_end_offset"))
             if row.get("outcome") == "fails" or (row.get("result") == "will-not-load" and end is None):
                 end = REFUSED
             name = Path(row.get("dir", "")).name  # a broker's or a log dir's own row has none, or another

@@ -12,22 +12,12 @@ from formats.batch import BATCH, HEADER_SIZE, LOG_OVERHEAD
 Mutation = Callable[[Random, Path], str | None]
 """Changes something in a directory and says what; None where there is nothing to change."""
 
+Change = Callable[[Random, Path], str]
+
 NUMBERS = (0, 1, -1, 2, 127, 128, 255, 2**31 - 1, -(2**31), 2**31, 2**32 - 1, 2**63 - 1, -(2**63), 10**19)
 ENDINGS = (".deleted", ".cleaned", ".swap", ".tmp", ".old", ".part", ".checkpoint")
-HEADER_FIELDS = (
-    (0, 8),
-    (8, 4),
-    (12, 4),
-    (16, 1),
-    (17, 4),
-    (21, 2),
-    (23, 4),
-    (27, 8),
-    (35, 8),
-    (43, 8),
-    (51, 2),
-)
-"""Place and size in bytes of the fields of a batch header (DefaultRecordBatch), without the records count."""
+HEADER_FIELDS = tuple((field.offset, field.size) for field in BATCH.fields[:-2])
+"""Place and size in bytes of the fields of a batch header, without base sequence and records count."""
 MOST_BATCHES = 10_000
 
 
@@ -35,9 +25,18 @@ def _files(directory: Path, pattern: str = "*") -> list[Path]:
     return [path for path in sorted(directory.glob(pattern)) if path.is_file() and not path.is_symlink()]
 
 
-def _some_file(random: Random, directory: Path, pattern: str = "*") -> Path | None:
-    found = [path for path in _files(directory, pattern) if path.stat().st_size]
-    return random.choice(found) if found else None
+def of_a_file(*patterns: str, is_empty: bool = False) -> Callable[[Change], Mutation]:
+    """Make a mutation of what changes a file: one of a pattern is chosen; without bytes if that is said."""
+
+    def made(change: Change) -> Mutation:
+        def mutated(random: Random, directory: Path) -> str | None:
+            pattern = random.choice(patterns) if len(patterns) > 1 else (*patterns, "*")[0]
+            found = [path for path in _files(directory, pattern) if is_empty or path.stat().st_size]
+            return change(random, random.choice(found)) if found else None
+
+        return mutated
+
+    return made
 
 
 def _edited(path: Path, edit: Callable[[bytearray], object]) -> None:
@@ -58,48 +57,38 @@ def batches(data: bytes | bytearray) -> list[int]:
     return found
 
 
-def flip_a_bit(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory)
-    if path is None:
-        return None
+@of_a_file()
+def flip_a_bit(random: Random, path: Path) -> str:
     at, bit = random.randrange(path.stat().st_size), random.randrange(8)
     _edited(path, lambda data: data.__setitem__(at, data[at] ^ 1 << bit))
     return f"bit {bit} of byte {at} of {path.name} flipped"
 
 
-def set_a_header_field(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory, "*.log*")
-    if path is None:
-        return None
+@of_a_file("*.log*")
+def set_a_header_field(random: Random, path: Path) -> str:
     at, (place, size) = random.choice(batches(path.read_bytes()) or [0]), random.choice(HEADER_FIELDS)
     value = random.choice((*NUMBERS, random.getrandbits(64))) & (1 << 8 * size) - 1
     _edited(path, lambda data: data.__setitem__(slice(at + place, at + place + size), value.to_bytes(size)))
     return f"field at {place} of the batch at {at} of {path.name} set to {value}"
 
 
-def flip_a_sign_of_a_base_offset(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory, "*.log")
-    if path is None:
-        return None
+@of_a_file("*.log")
+def flip_a_sign_of_a_base_offset(random: Random, path: Path) -> str:
     at = random.choice(batches(path.read_bytes()) or [0])
     _edited(path, lambda data: data.__setitem__(at, data[at] ^ 0x80))
     return f"sign of the base offset at {at} of {path.name} flipped"
 
 
-def cut_the_tail(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory)
-    if path is None:
-        return None
+@of_a_file()
+def cut_the_tail(random: Random, path: Path) -> str:
     size = path.stat().st_size
     cut = random.choice((1, random.randint(1, min(size, 70)), random.randint(1, size)))
     os.truncate(path, max(size - cut, 0))
     return f"{path.name} cut by {cut} bytes"
 
 
-def zero_a_range(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory)
-    if path is None:
-        return None
+@of_a_file()
+def zero_a_range(random: Random, path: Path) -> str:
     size = path.stat().st_size
     start, length = random.randrange(size), random.randint(1, size)
     _edited(
@@ -108,10 +97,8 @@ def zero_a_range(random: Random, directory: Path) -> str | None:
     return f"{length} bytes from {start} of {path.name} zeroed"
 
 
-def append(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory)
-    if path is None:
-        return None
+@of_a_file()
+def append(random: Random, path: Path) -> str:
     data = path.read_bytes()
     start = random.randrange(len(data))
     more = random.choice(
@@ -121,10 +108,8 @@ def append(random: Random, directory: Path) -> str | None:
     return f"{len(more)} bytes added to {path.name}"
 
 
-def repeat_a_range(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory)
-    if path is None:
-        return None
+@of_a_file()
+def repeat_a_range(random: Random, path: Path) -> str:
     data = path.read_bytes()
     start = random.randrange(len(data))
     end = random.randint(start + 1, len(data))
@@ -132,10 +117,8 @@ def repeat_a_range(random: Random, directory: Path) -> str | None:
     return f"bytes {start} to {end} of {path.name} repeated"
 
 
-def set_an_index_entry(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory, random.choice(("*.index", "*.timeindex", "*.txnindex")))
-    if path is None:
-        return None
+@of_a_file("*.index", "*.timeindex", "*.txnindex")
+def set_an_index_entry(random: Random, path: Path) -> str:
     size = {".index": 8, ".timeindex": 12}.get(path.suffix, 34)
     slots = path.stat().st_size // size
     slot = random.randint(0, slots)
@@ -181,20 +164,14 @@ def damage_a_text(random: Random, directory: Path) -> str | None:
     return f"{path.name}: {change}"
 
 
-def remove_a_file(random: Random, directory: Path) -> str | None:
-    found = _files(directory)
-    if not found:
-        return None
-    path = random.choice(found)
+@of_a_file(is_empty=True)
+def remove_a_file(random: Random, path: Path) -> str:
     path.unlink()
     return f"{path.name} removed"
 
 
-def rename_a_file(random: Random, directory: Path) -> str | None:
-    found = _files(directory)
-    if not found:
-        return None
-    path = random.choice(found)
+@of_a_file(is_empty=True)
+def rename_a_file(random: Random, path: Path) -> str:
     stem, _, rest = path.name.partition(".")
     offset = random.choice((*NUMBERS, random.randrange(200)))
     name = random.choice(
@@ -207,18 +184,15 @@ def rename_a_file(random: Random, directory: Path) -> str | None:
             f"{stem}.{random.choice(('log', 'index', 'timeindex', 'txnindex', 'snapshot'))}",
         )
     )
-    path.rename(directory / name)
+    path.rename(path.with_name(name))
     return f"{path.name} renamed to {name}"
 
 
-def copy_a_file(random: Random, directory: Path) -> str | None:
-    found = _files(directory)
-    if not found:
-        return None
-    path = random.choice(found)
+@of_a_file(is_empty=True)
+def copy_a_file(random: Random, path: Path) -> str:
     _, _, rest = path.name.partition(".")
     name = random.choice((path.name + random.choice(ENDINGS), f"{random.randrange(300):020d}.{rest}"))
-    (directory / name).write_bytes(path.read_bytes())
+    path.with_name(name).write_bytes(path.read_bytes())
     return f"{path.name} copied to {name}"
 
 
@@ -233,20 +207,15 @@ def swap_two_files(random: Random, directory: Path) -> str | None:
     return f"{one.name} and {other.name} swapped"
 
 
-def empty_a_file(random: Random, directory: Path) -> str | None:
-    path = _some_file(random, directory)
-    if path is None:
-        return None
+@of_a_file()
+def empty_a_file(random: Random, path: Path) -> str:
     path.write_bytes(b"")
     return f"{path.name} emptied"
 
 
-def replace_a_file(random: Random, directory: Path) -> str | None:
+@of_a_file(is_empty=True)
+def replace_a_file(random: Random, path: Path) -> str:
     """Put what is no regular file in the place of one."""
-    found = _files(directory)
-    if not found:
-        return None
-    path = random.choice(found)
     path.unlink()
     what = random.choice(("directory", "pipe", "broken link", "link to itself"))
     if what == "directory":
