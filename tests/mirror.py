@@ -36,6 +36,7 @@ ELSEWHERE = {
     "commands/txn.py": "tests/kcli/jobs/test_transactions.py",
     "commands/uuid.py": "tests/commands/test_identifiers.py",
     # formats
+    "formats/batch.py": "tests/formats/test_record.py",
     "formats/bounds.py": "tests/commands/test_bounds.py",
     "formats/messages/control.py": "tests/formats/messages/test_decode.py",
     "formats/messages/group.py": "tests/oracle/test_messages_oracle.py",

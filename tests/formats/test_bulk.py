@@ -2,31 +2,13 @@
 
 import itertools
 
-import pytest
-
-from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD
 from formats.bulk import MARKER_SIZE, PADDING, STRIDE, Chain, chain, headers, marker_types, rows
 from formats.checksums import valid
-from formats.magic import is_valid, read_header
 from tests.builders import put_record, put_records
-from tests.formats.recorded import LEGACY, LOGS, batches, stored
+from tests.formats.recorded import stored
 
 FIRST, SECOND = put_records([put_record()]), put_records([put_record(value=b"x" * 200)] * 3, base_offset=1)
-
-
-@pytest.mark.parametrize("name", [*LOGS, *LEGACY])
-def test_recorded_windows(name):
-    data = stored(f"{name}.log")
-    whole = batches(f"{name}.log")
-    found = headers(data, len(data), len(data))
-
-    assert found.chain == Chain([position for position, _ in whole], len(data), "end", None)
-    for (_, raw), fields, is_right in zip(
-        whole, found.fields.tolist(), valid(data, found).tolist(), strict=True
-    ):
-        assert BATCH.row(*fields) == read_header(raw)
-        assert is_right == (is_valid(raw) if raw[16] >= 2 else legacy.is_valid(raw))
 
 
 def test_a_window_ends_where_more_bytes_are_needed():

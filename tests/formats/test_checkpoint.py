@@ -1,9 +1,5 @@
 """Text checkpoints: Kafka's own answers on damaged ones, positions of errors."""
 
-import gzip
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +16,7 @@ from formats.checkpoint import (
 from formats.errors import CorruptError, FormatError, UnsupportedError
 from formats.types import TopicPartition
 from tests.formats.files import answers, units
-
-COMMITTED = Path(__file__).parent.parent / "data" / "rlmm" / "committed-offsets.json.gz"
+from tests.formats.remote_values import recorded
 
 EPOCHS = [
     (b"", []),
@@ -110,7 +105,7 @@ def test_offsets_as_kafka():
 
 
 def test_committed_offsets_as_kafka():
-    cases = json.loads(gzip.decompress(COMMITTED.read_bytes()))
+    cases = recorded("committed-offsets.json.gz")
     assert len(cases) > 15
     for case in cases:
         data = case["text"].encode() if "text" in case else bytes.fromhex(case["hex"])

@@ -26,8 +26,9 @@ def test_the_object_at_the_start_is_read(data, expected):
         (b" [1]", 1),
         (b"1", 0),
         (b'{"a": NaN}', 0),
+        (b'{"a": ' + b"9" * 5000 + b"}", 0),
+        ('{"é": nul}'.encode(), 7),
         (b'{"a"}', 4),
-        ('{"é"}'.encode(), 5),
         (b'{"\xff"}', 2),
     ],
 )

@@ -16,7 +16,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
     decode,
 )
-from tests.formats.remote_values import DELETE, SEGMENT, UPDATE, VALUES, recorded
+from tests.formats.remote_values import DELETE, SEGMENT, UPDATE, VALUES, as_recorded, recorded
 
 DAMAGED = recorded("damaged-values.json.gz")
 FLIPPED = recorded("flipped-values.json.gz")
@@ -76,35 +76,6 @@ def test_the_layout_is_known_by_the_tail(tail, record):
 def test_an_update_that_3_0_misreads():
     record = decode(UPDATE[:-3] + bytes.fromhex("02010100"))
     assert (record.layout, record.custom_metadata, record.state) == ("3.6", b"\1", 1)
-
-
-def as_recorded(record):
-    """A decoded record in the words of the recording."""
-    names = {
-        "topic": "topic",
-        "partition": "partition",
-        "topic_id": "topicId",
-        "segment_id": "segmentId",
-        "start_offset": "startOffset",
-        "end_offset": "endOffset",
-        "max_timestamp_ms": "maxTimestampMs",
-        "segment_size_in_bytes": "segmentSizeInBytes",
-        "broker_id": "brokerId",
-        "event_timestamp_ms": "eventTimestampMs",
-    }
-    answer = {"class": type(record).__name__}
-    answer |= {word: getattr(record, name) for name, word in names.items() if hasattr(record, name)}
-    if hasattr(record, "segment_leader_epochs"):
-        answer["segmentLeaderEpochs"] = [list(entry) for entry in record.segment_leader_epochs]
-    if hasattr(record, "custom_metadata"):
-        answer["customMetadata"] = (
-            None if record.custom_metadata is None else base64.b64encode(record.custom_metadata).decode()
-        )
-    if hasattr(record, "txn_index_empty"):
-        answer["txnIdxEmpty"] = bool(record.txn_index_empty)
-    states = PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
-    answer["state"] = states[record.state]
-    return answer
 
 
 @pytest.mark.parametrize("version", VALUES)

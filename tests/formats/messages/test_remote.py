@@ -1,10 +1,7 @@
 """Remote log metadata as declared messages: fields, layouts, JSON, places in the bytes."""
 
 import base64
-import gzip
-import json
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -14,18 +11,13 @@ from formats.messages.decode import decode_remote, message_json
 from formats.messages.remote import LAYOUTS
 from formats.remote_metadata import RemoteLogMetadata, decode
 from tests.builders import attempt
+from tests.formats.remote_values import DELETE, recorded
+from tests.formats.remote_values import VALUES as EVENTS
 
-DATA = Path(__file__).parents[2] / "data" / "rlmm"
-
-
-def stored(name: str):
-    return json.loads(gzip.decompress((DATA / name).read_bytes()))
-
-
-VALUES = [base64.b64decode(item["value"]) for items in stored("values.json.gz").values() for item in items]
+VALUES = [base64.b64decode(item["value"]) for items in EVENTS.values() for item in items]
 FLIPPED = [
     (base64.b64decode(item["value"]), at, mask)
-    for item in stored("flipped-values.json.gz")
+    for item in recorded("flipped-values.json.gz")
     for at, mask, _ in item["flips"]
 ]
 
@@ -119,12 +111,9 @@ def test_spans_cover_every_byte(value: bytes):
 
 
 def test_spans_name_the_fields():
-    value = bytes.fromhex(
-        "01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000"
-    )
     name, place = "RemotePartitionDeleteMetadataRecord", "TopicIdPartitionEntry"
     found: list[FieldSpan] = []
-    decode_remote(value, spans=found)
+    decode_remote(DELETE, spans=found)
     assert [span[:4] for span in found] == [
         (name, "frame version", 0, 1),
         (name, "record type", 1, 2),

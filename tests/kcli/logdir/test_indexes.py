@@ -45,22 +45,6 @@ def test_valid_offset_entries(tmp_path, entries, valid, empty_tail):
         assert index.partial_bytes == len(entries) % 8
 
 
-@pytest.mark.parametrize(
-    ("entries", "valid"),
-    [
-        (b"", 0),
-        (time_entries((5, 50)), 1),
-        (time_entries((0, 0)), 1),
-        (time_entries((5, 50), (9, 50)), 2),
-        (time_entries((5, 50), (9, 60)) + bytes(24), 2),
-        (bytes(24), 0),
-    ],
-)
-def test_valid_time_entries(tmp_path, entries, valid):
-    with time_index(place(tmp_path, timeindex=entries)) as index:
-        assert index.valid_entries() == valid
-
-
 def test_little_is_read_of_a_preallocated_index(tmp_path, monkeypatch):
     written = offset_entries(*((n, n * 10) for n in range(1, 5001)))
     read = []
