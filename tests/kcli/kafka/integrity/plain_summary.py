@@ -37,95 +37,65 @@ def in_transaction(base, producer, count=2):
 def plain(data, path, verify=True):
     """The numbers of a log, batch by batch, from the plain readers; and its damage."""
     path.write_bytes(data)
-    found = Summary()._asdict()
-    counts = dict.fromkeys(
-        (
-            "batches",
-            "bytes",
-            "valid",
-            "invalid",
-            "unchecked",
-            "records",
-            "uncounted",
-            "transactional",
-            "control",
-        ),
-        0,
-    )
-    opened, ended, epochs, producers, codecs, previous, gaps, stop = (
-        {},
-        set(),
-        set(),
-        set(),
-        {},
-        None,
-        [],
-        None,
-    )
     with DataFile(str(path)) as file:
         items = list(verified_batches(file, 0))
-    for item in items:
-        if isinstance(item, DamagedRange):
-            gaps.append(item)
-            continue
-        if not isinstance(item, VerifiedBatch):
-            stop = item
-            continue
-        header, raw = item.batch.header, item.raw
-        counts["batches"] += 1
-        counts[("valid" if item.valid else "invalid") if verify else "unchecked"] += 1
-        if verify and not item.valid:
-            continue
-        counts["bytes"] += header.size
-        found["largest"] = max(found["largest"], header.size)
-        count = header.records_count
-        is_wrapper = is_legacy(header.magic) and count < 0
-        counts["records"] += max(count, 0)
-        counts["uncounted"] += is_wrapper
-        if previous is None:
-            found["base_offset"], found["begins_before"] = header.base_offset, is_wrapper
-        elif header.base_offset <= previous:
-            found["backwards"] = Tally(
-                found["backwards"].times + 1, first_of(found["backwards"], header.base_offset)
-            )
-        elif header.base_offset > previous + 1 and not is_wrapper:
-            found["gaps"] = Tally(found["gaps"].times + 1, first_of(found["gaps"], previous + 1))
-        previous = found["last_offset"] = header.last_offset
-        late = not is_legacy(header.magic) and not (
-            header.delete_horizon_ms is not None or header.timestamp_type == "LogAppendTime"
-        )
-        begins = header.base_timestamp if late else header.max_timestamp
-        found["min_timestamp"] = min(
-            (t for t in (found["min_timestamp"], begins) if t not in {None, -1}), default=None
-        )
-        found["max_timestamp"] = max(
-            (t for t in (found["max_timestamp"], header.max_timestamp) if t not in {None, -1}), default=None
-        )
-        if header.partition_leader_epoch != -1:
-            epochs.add(header.partition_leader_epoch)
-            found["last_epoch"] = header.partition_leader_epoch
-            if found["first_epoch"] is None:
-                found["first_epoch"] = header.partition_leader_epoch
-        if header.producer_id != -1:
-            producers.add(header.producer_id)
-        counts["transactional"] += header.is_transactional
-        counts["control"] += header.is_control
-        known = codecs.get(header.codec, Codec())
-        codecs[header.codec] = Codec(known.batches + 1, known.bytes + header.size)
-        if header.is_control and header.producer_id != -1 and ends(raw):
+    met = [item for item in items if isinstance(item, VerifiedBatch)]
+    valid = [item for item in met if item.valid]
+    believed = valid if verify else met
+    headers = [item.batch.header for item in believed]
+    wrappers = [is_legacy(header.magic) and header.records_count < 0 for header in headers]
+    missing, backwards = [], []
+    for before, header, is_wrapper in zip(headers, headers[1:], wrappers[1:], strict=False):
+        if header.base_offset <= before.last_offset:
+            backwards.append(header.base_offset)
+        elif header.base_offset > before.last_offset + 1 and not is_wrapper:
+            missing.append(before.last_offset + 1)
+    epochs = [header.partition_leader_epoch for header in headers if header.partition_leader_epoch != -1]
+    opened, ended = {}, set()
+    for item, header in zip(believed, headers, strict=True):
+        if header.is_control and header.producer_id != -1 and ends(item.raw):
             opened.pop(header.producer_id, None)
             ended.add(header.producer_id)
         elif header.is_transactional and not header.is_control:
             opened.setdefault(header.producer_id, header.base_offset)
-    found.update(counts)
-    found["epochs"], found["producers"] = frozenset(epochs), frozenset(producers)
-    found["transactions"] = summaries.Transactions(opened, frozenset(ended))
-    found["codecs"] = tuple(codecs.get(number, Codec()) for number in range(8))
-    return Summary(**found), gaps, stop
+    sizes = [[header.size for header in headers if header.codec == codec] for codec in range(8)]
+    summary = Summary(
+        batches=len(met),
+        bytes=sum(map(sum, sizes)),
+        largest=max((header.size for header in headers), default=0),
+        valid=len(valid) if verify else 0,
+        invalid=len(met) - len(valid) if verify else 0,
+        unchecked=0 if verify else len(met),
+        records=sum(max(header.records_count, 0) for header in headers),
+        uncounted=sum(wrappers),
+        base_offset=headers[0].base_offset if headers else None,
+        begins_before=wrappers[:1] == [True],
+        last_offset=headers[-1].last_offset if headers else None,
+        min_timestamp=min(filter(is_known, map(begins, headers)), default=None),
+        max_timestamp=max(filter(is_known, (header.max_timestamp for header in headers)), default=None),
+        first_epoch=epochs[0] if epochs else None,
+        last_epoch=epochs[-1] if epochs else None,
+        epochs=frozenset(epochs),
+        producers=frozenset(header.producer_id for header in headers if header.producer_id != -1),
+        transactional=sum(header.is_transactional for header in headers),
+        control=sum(header.is_control for header in headers),
+        transactions=summaries.Transactions(opened, frozenset(ended)),
+        codecs=tuple(Codec(len(each), sum(each)) for each in sizes),
+        gaps=Tally(len(missing), missing[0] if missing else None),
+        backwards=Tally(len(backwards), backwards[0] if backwards else None),
+    )
+    return summary, [item for item in items if isinstance(item, DamagedRange)], items[-1]
 
 
-def first_of(tally, value):
-    return tally.first if tally.times else value
+def begins(header):
+    """The first timestamp of a batch, its largest where the header does not have it."""
+    has_it = not is_legacy(header.magic) and header.delete_horizon_ms is None
+    has_it = has_it and header.timestamp_type != "LogAppendTime"
+    return header.base_timestamp if has_it else header.max_timestamp
+
+
+def is_known(timestamp):
+    return timestamp != -1
 
 
 def ends(raw):
