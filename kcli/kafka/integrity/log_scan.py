@@ -199,21 +199,20 @@ def _sizes(
     return packed, whole
 
 
+def side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return columns of some windows as one."""
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+
 def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, Defects]]:
     """Return the summary of the batches of some windows of a segment, one or more, and their defects."""
-
-    def joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        return columns[0] if len(columns) == 1 else np.concatenate(columns)
-
     fields = together([part.window.fields for part in parts])
-    positions = joined([part.window.positions for part in parts])
+    positions = side_by_side([part.window.positions for part in parts])
     verdicts = [part.window.valid for part in parts if part.window.valid is not None]
-    valid = joined(verdicts) if verdicts else None
+    valid = side_by_side(verdicts) if verdicts else None
     sizes = [part.sizes for part in parts if part.sizes is not None]
-    packed, whole = (
-        (joined([pair[0] for pair in sizes]), joined([pair[1] for pair in sizes])) if sizes else (None, None)
-    )
-    summed = summary(fields, valid, joined([part.ends for part in parts]), packed, whole)
+    packed, whole = map(side_by_side, zip(*sizes, strict=True)) if sizes else (None, None)
+    summed = summary(fields, valid, side_by_side([part.ends for part in parts]), packed, whole)
     is_good = np.ones(len(fields), np.bool_) if valid is None else valid
     offsets, magics = fields["base_offset"], fields["magic"]
     is_above = is_good & is_above_latest(magics)

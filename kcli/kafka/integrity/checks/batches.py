@@ -1,7 +1,7 @@
 """Batches in a row as columns: what every judge of `check` looks at. Then their leader epochs."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from formats.batch import CONTROL_MASK, LOG_OVERHEAD, NO_PARTITION_LEADER_EPOCH, TRANSACTIONAL_MASK
 from formats.bulk import Fields, together
 from formats.magic import is_legacy
-from kcli.kafka.integrity.log_scan import NO_MARKER
+from kcli.kafka.integrity.log_scan import NO_MARKER, side_by_side
 from kcli.kafka.storage.leader_epochs import EpochCache, epoch_for_offset
 from kcli.logdir.bulk import Window
 
@@ -35,41 +35,19 @@ class Batches(NamedTuple):
     bad: Ints
 
 
-class ClassifiedWindow(NamedTuple):
-    """A window without its bytes, and the kinds of its batches."""
+def joined(parts: Sequence[tuple[Window, NDArray[np.int8] | None]]) -> Batches:
+    """Return the good batches of windows, of which no bytes are needed, with the types of their end markers.
 
-    positions: Ints
-    fields: Fields
-    valid: NDArray[np.bool_] | None
-    kinds: NDArray[np.int8]
-
-
-def classify(window: Window, ends: NDArray[np.int8] | None) -> ClassifiedWindow:
-    """Return what is kept of a window; `ends`: the types of its end markers, None where not looked for."""
-    fields = window.fields
-    attributes = fields["attributes"]
-    kinds = np.full(len(attributes), PLAIN, np.int8)
-    if (attributes & (TRANSACTIONAL_MASK | CONTROL_MASK)).any():
-        is_new = ~is_legacy(fields["magic"])
-        kinds[is_new & (attributes & TRANSACTIONAL_MASK != 0)] = TRANSACTIONAL
-        kinds[is_new & (attributes & CONTROL_MASK != 0)] = CONTROL
-        if ends is not None:
-            kinds[ends != NO_MARKER] = np.where(ends[ends != NO_MARKER] == 0, ABORT, COMMIT)
-    return ClassifiedWindow(window.positions, fields, window.valid, kinds)
-
-
-def joined(parts: Sequence[ClassifiedWindow]) -> Batches:
-    """Return the good batches of some windows."""
-    fields = together([part.fields for part in parts])
-    positions = _together([part.positions for part in parts])
-    kinds = _together([part.kinds for part in parts])
+    These are None where they were not looked for.
+    """
+    fields = together([window.fields for window, _ in parts])
+    positions = side_by_side([window.positions for window, _ in parts])
+    kinds = _kinds(fields, [ends for _, ends in parts if ends is not None])
+    verdicts = [window.valid for window, _ in parts if window.valid is not None]
     bad = positions[:0]
-    verdicts = [part.valid for part in parts if part.valid is not None]
-    if verdicts:
-        valid = _together(verdicts)
-        if not valid.all():
-            bad = positions[~valid]
-            fields, positions, kinds = fields[valid], positions[valid], kinds[valid]
+    if verdicts and not (valid := side_by_side(verdicts)).all():
+        bad = positions[~valid]
+        fields, positions, kinds = fields[valid], positions[valid], kinds[valid]
     base = fields["base_offset"].astype(np.int64)
     return Batches(
         positions,
@@ -83,8 +61,17 @@ def joined(parts: Sequence[ClassifiedWindow]) -> Batches:
     )
 
 
-def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    return columns[0] if len(columns) == 1 else np.concatenate(columns)
+def _kinds(fields: Fields, markers: Sequence[NDArray[np.int8]]) -> NDArray[np.int8]:
+    attributes = fields["attributes"]
+    kinds = np.full(len(attributes), PLAIN, np.int8)
+    if (attributes & (TRANSACTIONAL_MASK | CONTROL_MASK)).any():
+        is_new = ~is_legacy(fields["magic"])
+        kinds[is_new & (attributes & TRANSACTIONAL_MASK != 0)] = TRANSACTIONAL
+        kinds[is_new & (attributes & CONTROL_MASK != 0)] = CONTROL
+        if markers:
+            ends = side_by_side(markers)
+            kinds[ends != NO_MARKER] = np.where(ends[ends != NO_MARKER] == 0, ABORT, COMMIT)
+    return kinds
 
 
 # Offsets that no batch has

@@ -25,7 +25,6 @@ class ProducerViolation(NamedTuple):
     """A batch whose sequence or epoch does not follow from the one before of its producer."""
 
     code: str
-    offset: int
     position: int
     message: str
 
@@ -216,18 +215,18 @@ def _sequence_violations(
     epoch, sequence, base, position = first
     who = f"offset {base}: producer {producer_id}"
     if epoch < run.epoch:
-        yield ProducerViolation("PROD-004", base, position, f"{who} has epoch {epoch} after {run.epoch}")
+        yield ProducerViolation("PROD-004", position, f"{who} has epoch {epoch} after {run.epoch}")
     elif epoch == run.epoch and sequence > 0 and run.last_sequence >= 0:
         expected = add_sequence(run.last_sequence, 1)
         ahead = (sequence - expected) & MAX_INT
         message = f"{who} goes on with sequence {sequence}, {expected} follows"
         if ahead:
-            yield ProducerViolation("PROD-003" if ahead < HALF else "PROD-004", base, position, message)
+            yield ProducerViolation("PROD-003" if ahead < HALF else "PROD-004", position, message)
 
 
 def _outside(producer_id: int, open_since: int, base: int, position: int) -> ProducerViolation:
     message = f"offset {base}: {outside_message(producer_id, open_since)}"
-    return ProducerViolation("PROD-004", base, position, message)
+    return ProducerViolation("PROD-004", position, message)
 
 
 class ProducerMap:

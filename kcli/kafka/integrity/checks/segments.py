@@ -21,11 +21,9 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import contradicts_itself
 from kcli.kafka.integrity.checks.batches import (
     Batches,
-    ClassifiedWindow,
     EpochJudge,
     EpochRun,
     Hole,
-    classify,
     find_holes,
     joined,
 )
@@ -125,7 +123,7 @@ class SegmentJudge:
         self._producers = ProducerJudge(stable)
         self._good = GoodEnd()
         self._is_broken = False
-        self._windows: list[ClassifiedWindow] = []
+        self._windows: list[tuple[Window, NDArray[np.int8] | None]] = []
         self._count = 0
         self._first: int | None = None
         self._end: int | None = None
@@ -170,7 +168,7 @@ class SegmentJudge:
             self._follow(window)
         if self._records is not None:
             _report_records(window, self.target.path, self._records, self._of_log)
-        self._windows.append(classify(window, marker_types))
+        self._windows.append((window._replace(data=window.data[:0]), marker_types))
         self._count += len(window.positions)
         if self._count >= BATCHES_A_BLOCK:
             self._flush()

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from formats.index import AbortedTxn
-from kcli.kafka.integrity.checks.batches import classify, joined
+from kcli.kafka.integrity.checks.batches import joined
 from kcli.kafka.integrity.checks.producer_files import txn_index_misfits
 from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerJudge, ProducerMap
 from kcli.kafka.integrity.log_scan import end_marker_types
@@ -108,7 +108,7 @@ def judged_segment(path):
     judge = ProducerJudge()
     with DataFile(str(path)) as log:
         for window in BulkWalk(log):
-            judge.add_batches(joined([classify(window, end_marker_types(log, window)[0])]))
+            judge.add_batches(joined([(window, end_marker_types(log, window)[0])]))
     return judge.facts()
 
 
