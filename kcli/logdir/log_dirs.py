@@ -27,7 +27,7 @@ from formats.names import (
 from formats.properties import MetaProperties, read_meta_properties
 from formats.quorum import read_quorum_state
 from formats.types import TopicPartition
-from kcli.logdir.buffers import FileError, after_a_crash, decode_optional, file_error, read_optional, shown
+from kcli.logdir.buffers import FileError, after_a_crash, decode_optional, file_error, shown
 from kcli.logdir.targets import Target
 
 T = TypeVar("T")
@@ -98,16 +98,23 @@ def missing_ids(meta: MetaProperties) -> str | None:
     return f"version {meta.version} without {' and '.join(missing)}" if missing else None
 
 
+def _read(path: str, decode: Callable[[bytes], T]) -> tuple[T | None, FileError | None]:
+    """Return what a small file says, None without it, or why it cannot be used."""
+    try:
+        return decode_optional(path, decode), None
+    except FileError as error:
+        return None, error
+
+
 @lru_cache(maxsize=512)
 def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> DirectoryFacts:
     problems: list[FileError] = []
 
     def read(name: str, decode: Callable[[bytes], T]) -> T | None:
-        try:
-            return decode_optional(os.path.join(log_dir, name), decode)
-        except FileError as error:
+        value, error = _read(os.path.join(log_dir, name), decode)
+        if error is not None:
             problems.append(FileError(shown(error.path), *error.args[1:]))
-            return None
+        return value
 
     def offsets(data: bytes) -> Mapping[TopicPartition, int]:
         return MappingProxyType(dict(read_offset_checkpoint(data)))
@@ -227,7 +234,7 @@ def log_dir_state(path: str) -> LogDirState:
     except OSError as error:
         return LogDirState(path, error=file_error(path, error))
     names = sorted(order)
-    meta, meta_error = _meta(os.path.join(path, META_PROPERTIES_FILE))
+    meta, meta_error = _read(os.path.join(path, META_PROPERTIES_FILE), read_meta_properties)
     return LogDirState(
         path,
         meta,
@@ -252,11 +259,8 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
 
 def quorum_state_error(metadata_log: str) -> FileError | None:
     """Return why the quorum-state in a directory of the metadata log cannot be used; None without one."""
-    try:
-        decode_optional(os.path.join(metadata_log, QUORUM_STATE), read_quorum_state)
-    except FileError as error:
-        return None if error.code == "not-a-directory" else error
-    return None
+    _, error = _read(os.path.join(metadata_log, QUORUM_STATE), read_quorum_state)
+    return None if error is not None and error.code == "not-a-directory" else error
 
 
 def lacks_quorum_state(metadata_log: str) -> bool:
@@ -274,25 +278,12 @@ def _has_records(entry: os.DirEntry[str]) -> bool:
     return is_written and not name.is_inactive and entry.is_file() and entry.stat().st_size > 0
 
 
-def _meta(path: str) -> tuple[MetaProperties | None, FileError | None]:
-    try:
-        return decode_optional(path, read_meta_properties), None
-    except FileError as error:
-        return None, error
-
-
 def _checkpoint_error(log_dir: str, name: str) -> FileError | None:
     """Return the IOException of Kafka's reader of a checkpoint: it takes the log dir offline later."""
-    path = os.path.join(log_dir, name)
-    try:
-        data = read_optional(path)
-        if data is not None:
-            read_offset_checkpoint(data)
-    except FileError as error:
-        return error
-    except FormatError as error:
-        return file_error(path, error) if java_exception(error) == IO_EXCEPTION else None
-    return None
+    _, error = _read(os.path.join(log_dir, name), read_offset_checkpoint)
+    cause = None if error is None else error.__cause__
+    is_other = isinstance(cause, FormatError) and java_exception(cause) != IO_EXCEPTION
+    return None if is_other else error
 
 
 def is_running(target: Target) -> bool:
