@@ -175,15 +175,6 @@ def test_unknown_codecs_are_unsupported(codec):
     assert (caught.value.field, caught.value.found, caught.value.position) == ("codec", codec, 22)
 
 
-@pytest.mark.parametrize("codec", [1, 2, 3, 4])
-def test_the_limit_is_inclusive(codec):
-    batch = put_records([RECORD] * 50, codec)
-    size = len(RECORD) * 50
-    assert len(list(batch_records(batch, size))) == 50
-    with pytest.raises(LimitError):
-        list(batch_records(batch, size - 1))
-
-
 @pytest.mark.parametrize(
     ("batch", "error"),
     [

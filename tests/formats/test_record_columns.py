@@ -48,22 +48,14 @@ def check(given, limit=LIMIT):
     assert fast(given, limit) == plain(given, limit)
 
 
-@pytest.mark.parametrize("name", [*LOGS, *LEGACY])
-def test_recorded_files(name):
-    found = [batch for _, batch in batches(f"{name}.log")]
-    check(found)
-    assert plain(found).count(None) == (len(found) if name in LEGACY else 0)
-
-
 def test_all_recorded_files_in_one_window():
-    check([batch for name in (*LOGS, *LEGACY) for _, batch in batches(f"{name}.log")])
+    new, old = ([batch for name in names for _, batch in batches(f"{name}.log")] for names in (LOGS, LEGACY))
+    check(new + old)
+    assert (plain(new).count(None), plain(old).count(None)) == (0, len(old))
 
 
-def test_header_rows_are_the_headers():
+def test_header_rows_are_zeros_where_a_window_ends():
     window, positions = joined([batch for _, batch in batches("txn.log")])
-    assert [row.tolist() for row in headers_at(window, positions)] == [
-        tuple(BATCH.read(window, at)) for at in positions
-    ]
     (row,) = headers_at(window[:30], [20]).tolist()
     assert row == tuple(BATCH.read(window[20:30] + bytes(HEADER_SIZE)))
     assert headers_at(b"", [0]).tolist() == [tuple(BATCH.read(bytes(HEADER_SIZE)))]

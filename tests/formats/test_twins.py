@@ -14,10 +14,9 @@ from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT, SMAL
 from formats.control import control_record
 from formats.errors import FormatError
 from formats.magic import format_of, is_valid, read_header
-from formats.messages import flat, printed
-from formats.messages.decode import VALUES, decode_value
+from formats.messages import flat
 from formats.messages.metadata import decode_alike, decode_metadata
-from formats.messages.reader import Collector, Message
+from formats.messages.reader import Collector
 from formats.messages.remote import read_value
 from formats.record import batch_records
 from formats.remote_metadata import decode, row_of
@@ -186,31 +185,6 @@ def fast_sequence(case):
     return record_columns.add_sequences(*(np.array([number]) for number in case)).tolist()
 
 
-# Values printed from their bytes
-
-
-def values():
-    """Return (topic, api key, value) that can be printed so, and damaged copies: numbers of every version."""
-    chance, found = random.Random("values"), []
-    for topic, api_key, version in printed._FLAT:
-        for _ in range(20):
-            body = bytes(chance.choice([0, 0, 0, 1, 97]) for _ in range(chance.randrange(60)))
-            found.append((topic, api_key, version.to_bytes(2, "big") + body))
-    return found
-
-
-def fast_text(case):
-    topic, api_key, value = case
-    schema, version = VALUES[topic][api_key], int.from_bytes(value[:2], "big")
-    text = flat.flat_printer(schema, version)(value, 2)
-    return plain_text(case) if text is None else f'{{"version":"{version}","data":{text}}}'
-
-
-def plain_text(case):
-    found = attempt(decode_value, *case)
-    return printed.value_text(found) if isinstance(found, Message) else str(found)
-
-
 # Events of remote segments
 
 
@@ -286,10 +260,12 @@ TWINS = {
         metadata_values,
     ),
     "events of remote segments": Twin((), fast_event, plain_event, events),
-    "printed values": Twin((flat.flat_printer,), fast_text, plain_text, values),
 }
 
-NO_TWIN = {record_columns.taken: "chooses among columns that are read"}
+NO_TWIN = {
+    record_columns.taken: "chooses among columns that are read",
+    flat.flat_printer: "messages/test_flat.py compares what it prints",
+}
 
 FAST_MODULES = (bulk, checksums, record_columns, flat)
 
