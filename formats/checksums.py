@@ -2,16 +2,13 @@
 
 A call from Python costs more than the checksum of a small batch. So small ones are checked by one call:
 snappy's frames have a CRC-32C each, and what precedes the bytes under a batch's checksum has just the size of
-what frames need. If one does not match, each is cut out and checked. (google/snappy, framing_format.txt)
+what frames need. If one does not match, each is checked by itself. (google/snappy, framing_format.txt)
 
     batch    | base offset 8 | length 4 | epoch 4 | magic 1 | crc 4 | attributes ... records |
     frames   | fe, length 9   3+1 | 9 bytes of padding | 01, length 1+3 | masked crc 4 | the same bytes |
 """
 
-from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
-from struct import Struct
 from zlib import crc32
 
 import numpy as np
@@ -26,24 +23,26 @@ from formats.types import Buffer
 
 SMALL_BATCH = 2048
 """Below this mean size a slice for each batch costs more than copies of their bytes."""
-SLICES = 1024
 STREAM_BEGINS = b"\xff\x06\x00\x00sNaPpY"
 LARGEST_FRAME = 1 << 16
 """Bytes of data."""
 FRAMES = np.dtype([("padding", "<u4"), ("", "V9"), ("data", "<u4"), ("sum", "<u4")])
 PADDING_FRAME, DATA_FRAME = 0xFE | 9 << 8, 0x01
 """A frame is its type, then its length of 3 bytes, little-endian."""
-LARGEST_WORD = 2048
 
 
 def valid(window: Buffer, batches: Headers) -> NDArray[np.bool_]:
     """Return for each batch, all of them whole in the window, whether its checksum matches."""
-    if batches.chain.next < SMALL_BATCH * len(batches.chain.positions) and _all_valid(window, batches):
-        return np.ones(len(batches.chain.positions), np.bool_)
-    sums = _sums(window, batches)
-    for number in is_legacy(batches.fields["magic"]).nonzero()[0].tolist():
-        at, length = batches.chain.positions[number], int(batches.fields["batch_length"][number])
-        sums[number] = crc32(memoryview(window)[at + LEGACY_CRC_FROM : at + LOG_OVERHEAD + length])
+    positions, ahead = batches.chain.positions, batches.chain.next
+    if ahead < SMALL_BATCH * len(positions) and _all_valid(window, batches):
+        return np.ones(len(positions), np.bool_)
+    data, crc32c = memoryview(window), crc32c_function()
+    sums = [
+        crc32(data[at + LEGACY_CRC_FROM : end]) if is_old else crc32c(data[at + CRC_FROM : end])
+        for (at, end), is_old in zip(
+            pairwise([*positions, ahead]), is_legacy(batches.fields["magic"]).tolist(), strict=True
+        )
+    ]
     result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == batches.fields["crc"]
     return result
 
@@ -72,33 +71,3 @@ def _all_valid(window: Buffer, batches: Headers) -> bool:
     except cramjam.DecompressionError:
         return False
     return bool(read == data.sum())
-
-
-def _sums(window: Buffer, batches: Headers) -> list[int]:
-    """Return the CRC-32C of every batch, by a call for each."""
-    crc32c = crc32c_function()
-    positions, ahead = batches.chain.positions, batches.chain.next
-    if ahead >= SMALL_BATCH * len(positions):
-        data = memoryview(window)
-        return [crc32c(data[at + CRC_FROM : end]) for at, end in pairwise([*positions, ahead])]
-    return [value for bodies in _bodies(window, batches) for value in map(crc32c, bodies)]
-
-
-def _bodies(window: Buffer, batches: Headers) -> Iterator[tuple[bytes, ...]]:
-    """Yield what the checksums of some neighbours cover, cut out by one format: quicker for small batches."""
-    words = _words()
-    sizes = (batches.fields["batch_length"] + LOG_OVERHEAD).tolist()
-    for start in range(0, len(sizes), SLICES):
-        some = sizes[start : start + SLICES]
-        cut = [words[size] for size in some] if max(some) < len(words) else map(_word, some)
-        yield Struct("".join(cut)).unpack_from(window, batches.chain.positions[start])
-
-
-@cache
-def _words() -> list[str]:
-    return [_word(max(size, CRC_FROM)) for size in range(LARGEST_WORD)]
-
-
-def _word(size: int) -> str:
-    """Return the format of a batch of some size: what lies before the bytes under the checksum, and these."""
-    return f"{CRC_FROM}x{size - CRC_FROM}s"
