@@ -18,7 +18,6 @@ of 3.0 fits. Release 4.0 added the tagged field TxnIndexEmpty, which is left out
 """
 
 from functools import cache
-from typing import NamedTuple
 
 from formats.errors import CorruptError, UnsupportedError
 from formats.messages.declare import Schema, Value, declared
@@ -30,8 +29,6 @@ FRAME_VERSION = 1
 MESSAGE_VERSION = 0
 SEGMENT_METADATA = 0
 SEGMENT_METADATA_UPDATE = 1
-PARTITION_DELETE_METADATA = 2
-SEGMENT_METADATA_SNAPSHOT = 3
 TXN_INDEX_EMPTY_TAG = 0
 
 LAYOUT_3_0, LAYOUT_3_6, LAYOUT_4_0 = "3.0", "3.6", "4.0"
@@ -85,27 +82,13 @@ RemoteLogSegmentMetadataSnapshotRecord 3 versions 0-2 flexible 0+
 REMOTE_TYPES = {schema.api_key: schema for schema in REMOTE_SCHEMAS.values()}
 
 
-class Envelope(NamedTuple):
-    """What precedes the message; `size` is the position at which the message begins."""
-
-    frame_version: int
-    api_key: int
-    version: int
-    size: int
-
-
 SHORTEST_ENVELOPE = 3
-_ENVELOPES = {
-    bytes((FRAME_VERSION, key, MESSAGE_VERSION)): Envelope(
-        FRAME_VERSION, key, MESSAGE_VERSION, SHORTEST_ENVELOPE
-    )
-    for key in REMOTE_TYPES
-}
+_ENVELOPES = {bytes((FRAME_VERSION, key, MESSAGE_VERSION)): (key, SHORTEST_ENVELOPE) for key in REMOTE_TYPES}
 """Those that Kafka writes, by their bytes."""
 
 
-def read_envelope(value: Buffer) -> Envelope:
-    """Return frame version, api key and message version; UnsupportedError if one of them is unknown."""
+def _read_envelope(value: Buffer) -> tuple[int, int]:
+    """Return api key and where the message begins; UnsupportedError if it or a version is unknown."""
     envelope = _ENVELOPES.get(bytes(value[:SHORTEST_ENVELOPE]))
     if envelope is not None:
         return envelope
@@ -118,7 +101,7 @@ def read_envelope(value: Buffer) -> Envelope:
     version, end = short_varint(value, after, "message version")
     if version != MESSAGE_VERSION:
         raise UnsupportedError(after, "message version", MESSAGE_VERSION, version)
-    return Envelope(frame_version, api_key, version, end)
+    return api_key, end
 
 
 def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[str, Value]]:
@@ -128,12 +111,12 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
     UnsupportedError for an unknown frame version, api key or message version, LimitError for more elements
     than the collector allows, CorruptError otherwise.
     """
-    envelope = read_envelope(value)
-    schema = REMOTE_TYPES[envelope.api_key]
+    api_key, start = _read_envelope(value)
+    schema = REMOTE_TYPES[api_key]
     if collector.spans is not None:
         _keep_envelope(value, schema.name, collector)
-    read_head, read_old_tail, read_tail = _readers(envelope.api_key)
-    fields, position = read_head(value, envelope.size, collector)
+    read_head, read_old_tail, read_tail = _readers(api_key)
+    fields, position = read_head(value, start, collector)
     is_old = len(value) - position == TAIL_OF_3_0
     layout = 0 if is_old else schema.versions.highest
     more, end = (read_old_tail if is_old else read_tail)(value, position, collector)
