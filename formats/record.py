@@ -76,10 +76,7 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
     if not header.codec:
         yield from records(header, bytes(batch)[: header.size], HEADER_SIZE, limit)
         return
-    yield from _decompressed_records(header, unpacked(batch, limit)[1], limit)
-
-
-def _decompressed_records(header: BatchHeader, body: bytes, limit: int) -> Iterator[Record]:
+    body = unpacked(batch, limit)[1]
     try:
         yield from records(header, body, 0, limit)
     except FormatError as error:

@@ -85,9 +85,7 @@ def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]
     return decoded, json_text({"type": str(decoded.api_key), "data": decode.message_json(decoded)})
 
 
-@lru_cache(KEPT_KEYS)
-def _kept_key(topic: str, key: bytes) -> tuple[Message | Unknown, str | None]:
-    return _key(topic, key)
+_kept_key = lru_cache(KEPT_KEYS)(_key)
 
 
 def _value(topic: str, api_key: int, value: Buffer, elements: int) -> str | Unknown:

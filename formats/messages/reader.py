@@ -323,13 +323,14 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
     layout = fixed_layout("element", [field]) if field.type in FIXED else None
     make = FIXED[field.type][1] if field.type in FIXED else None
     weight = 1 if field.struct is None else STRUCT_WEIGHT
+    read_count = primitives.compact_length if version.flexible else primitives.int32
     plain_structs = _plain_structs(field, version)
 
     def read(buffer: Buffer, position: int, collector: Collector) -> tuple[list[Value] | None, int]:
-        count, after = _count(buffer, position, label, flexible=version.flexible)
+        count, after = read_count(buffer, position, label)
         if field.struct is not None and collector.spans is not None:
-            collector.span(f"{label}: count", position, after, count)
-        if count is None:
+            collector.span(f"{label}: count", position, after, None if count < 0 else count)
+        if count < 0:
             if not field.nullable:
                 raise CorruptError(position, label, "an array", "null")
             return None, after
@@ -381,11 +382,6 @@ def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[V
         return structs
 
     return read
-
-
-def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tuple[int | None, int]:
-    count, after = (primitives.compact_length if flexible else primitives.int32)(buffer, position, label)
-    return (None if count < 0 else count), after
 
 
 def _tags(name: str, declared: dict[int, _Step], of_other_versions: set[int]) -> _Step:

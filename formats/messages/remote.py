@@ -114,7 +114,11 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
     api_key, start = _read_envelope(value)
     schema = REMOTE_TYPES[api_key]
     if collector.spans is not None:
-        _keep_envelope(value, schema.name, collector)
+        at = 0
+        for field in ("frame version", "record type", "record version"):
+            number, end = short_varint(value, at, field)
+            collector.span(f"{schema.name} {field}", at, end, number)
+            at = end
     read_head, read_old_tail, read_tail = _readers(api_key)
     fields, position = read_head(value, start, collector)
     is_old = len(value) - position == TAIL_OF_3_0
@@ -126,14 +130,6 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
         layout = LAYOUTS.index(LAYOUT_3_6)
         del more["txnIndexEmpty"]
     return schema, layout, fields | more
-
-
-def _keep_envelope(value: Buffer, name: str, collector: Collector) -> None:
-    start = 0
-    for field in ("frame version", "record type", "record version"):
-        number, end = short_varint(value, start, field)
-        collector.span(f"{name} {field}", start, end, number)
-        start = end
 
 
 @cache
