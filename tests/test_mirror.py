@@ -134,7 +134,7 @@ def shown_by_screens():
         if any(case.startswith(f"{command} ") for case in typed)
         for row_type in row_types(command)
     }
-    drawn = {DRAWN + DRAWINGS[name].partition(".")[0] + ".py" for name in types & DRAWINGS.keys()}
+    drawn = {f"{DRAWN}{DRAWINGS[name]}.py" for name in types & DRAWINGS.keys()}
     near = within(drawn | {file_of("kcli.output.table.table_view")}, COMMAND_STEPS)
     return near | {command_file(case) for case in typed}
 

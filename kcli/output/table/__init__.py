@@ -19,83 +19,34 @@ if TYPE_CHECKING:
     from kcli.rows import Failure
     from kcli.rows.declare import RowType
 
-DRAWINGS = {
-    "partition": "ls.view_partitions",
-    "epoch": "epoch.EPOCH_VIEW",
-    "end_offset": "epoch.END_OFFSETS",
-    "position": "epoch.POSITIONS",
-    "epoch_diff": "epoch.view_diffs",
-    "epoch_check": "check.EPOCH_CHECKS",
-    "startup": "startup.draw_startup",
-    "startup_broker": "startup.draw_startup",
-    "startup_release": "startup.BY_RELEASE",
-    "truncation": "truncate.TRUNCATIONS",
-    "checkpoint": "ls.CHECKPOINT_VIEW",
-    "replica_range": "replica.RANGES",
-    "check": "check.view_checks",
-    "run_diff": "check.DIFFERENCES",
-    "fingerprint": "replica.FINGERPRINTS",
-    "partition_for": "lookup.PARTITIONS_FOR",
-    "election": "replica.view_elections",
-    "salvage": "check.view_salvages",
-    "bundle": "bundle.BUNDLE_VIEW",
-    "simulation": "replica.view_story",
-    "scenario": "replica.SCENARIOS",
-    "failover": "replica.FAILOVER_VIEW",
-    "failover_controller": "replica.CONTROLLERS",
-    "producer": "transactions.view_producers",
-    "metadata_summary": "metadata.SUMMARY_TABLE",
-    "metadata_topic": "metadata.TOPIC_TABLE",
-    "metadata_partition": "metadata.PARTITION_TABLE",
-    "metadata_broker": "metadata.BROKER_TABLE",
-    "metadata_controller": "metadata.CONTROLLER_TABLE",
-    "metadata_config": "metadata.CONFIG_TABLE",
-    "metadata_feature": "metadata.FEATURE_TABLE",
-    "metadata_acl": "metadata.ACL_TABLE",
-    "metadata_quota": "metadata.QUOTA_TABLE",
-    "metadata_scram": "metadata.SCRAM_TABLE",
-    "metadata_token": "metadata.TOKEN_TABLE",
-    "metadata_producer_ids": "metadata.PRODUCER_ID_TABLE",
-    "metadata_voter": "metadata.VOTER_TABLE",
-    "metadata_change": "metadata.view_changes",
-    "metadata_difference": "metadata.DIFFERENCE_TABLE",
-    "metadata_command": "metadata.COMMAND_TABLE",
-    "group": "group.GROUP_VIEW",
-    "group_offset": "group.COMMIT_VIEW",
-    "group_storage": "group.STORAGE_VIEW",
-    "group_member": "group.MEMBER_VIEW",
-    "group_commit": "group.CHANGE_VIEW",
-    "transaction": "transactions.TRANSACTIONAL_IDS",
-    "open_transaction": "transactions.OPEN_TRANSACTIONS",
-    "disk_sum": "ls.DISK_SUMS",
-    "retention": "retention.draw_segments",
-    "retention_partition": "retention.COMPACTED_LOGS",
-    "compact_segment": "retention.CLEANED_SEGMENTS",
-    "compact_partition": "retention.view_cleaned",
-    "compact_record": "retention.CLEANED_RECORDS",
-    "scan_partition": "scan.view_partitions",
-    "scan_segment": "scan.view_segments",
-    "lookup_offset": "lookup.OFFSET_VIEW",
-    "lookup_timestamp": "lookup.TIMESTAMPS",
-    "rlmm_event": "rlmm.EVENTS",
-    "remote_segment": "rlmm.draw_segments",
-    "remote_highest": "rlmm.HIGHEST",
-    "remote_history": "rlmm.HISTORY",
-    "remote_replay": "rlmm.REPLAYS",
-    "remote_check": "rlmm.CHECKS",
-    "rlmm_offsets": "rlmm.TIER_OFFSETS",
-    "rlmm_lookup_offset": "rlmm.LOOKUPS",
-    "rlmm_lookup_timestamp": "rlmm.LOOKUPS",
-    "rlmm_coverage": "rlmm.draw_coverage",
-    "rlmm_retention": "rlmm.view_retention",
-    "rlmm_follow": "rlmm.FOLLOWERS",
-    "rlmm_cluster_offset": "rlmm.CLUSTER_OFFSETS",
-    "dump_batch": "dump.BATCH_VIEW",
-    "dump_record": "dump.view_records",
-    "dump_producer": "dump.PRODUCERS",
-    "dump_layout": "dump.LAYOUT",
+_DRAWN_BY = {
+    "bundle": "bundle",
+    "check": "epoch_check check run_diff salvage",
+    "dump": "dump_batch dump_record dump_producer dump_layout",
+    "epoch": "epoch end_offset position epoch_diff",
+    "group": "group group_offset group_storage group_member group_commit",
+    "lookup": "partition_for lookup_offset lookup_timestamp",
+    "ls": "partition checkpoint disk_sum",
+    "metadata": (
+        "metadata_summary metadata_topic metadata_partition metadata_broker metadata_controller "
+        "metadata_config metadata_feature metadata_acl metadata_quota metadata_scram metadata_token "
+        "metadata_producer_ids metadata_voter metadata_change metadata_difference metadata_command"
+    ),
+    "replica": "replica_range fingerprint election simulation scenario failover failover_controller",
+    "retention": "retention retention_partition compact_segment compact_partition compact_record",
+    "rlmm": (
+        "rlmm_event remote_segment remote_highest remote_history remote_replay remote_check rlmm_offsets "
+        "rlmm_lookup_offset rlmm_lookup_timestamp rlmm_coverage rlmm_retention rlmm_follow "
+        "rlmm_cluster_offset"
+    ),
+    "scan": "scan_partition scan_segment",
+    "startup": "startup startup_broker startup_release",
+    "transactions": "producer transaction open_transaction",
+    "truncate": "truncation",
 }
-"""The view of a row type: a TableView or a function of a module here. Others have a column for each value."""
+"""By module of views the row types that have one there: of `run_diff` RUN_DIFF, or `draw_run_diff`."""
+DRAWINGS = {name: module for module, names in _DRAWN_BY.items() for name in names.split()}
+"""By row type the module of its view, a TableView or a function; others have a column for each value."""
 
 LOST_FILES = ("LOG-012", "LOG-008", "LOG-007", "LOG-002")
 LACKING_AFTER = {
@@ -155,8 +106,7 @@ def lacking(row_type: str, findings: "Sequence[Finding]", failures: "Sequence[Fa
 
 def not_whole(row_type: str, findings: "Sequence[Finding]") -> "list[Finding]":
     """Return the findings after which the answer that rows of a type are is not whole, the worst first."""
-    module, _, _ = DRAWINGS.get(row_type, "").partition(".")
-    codes = LACKING_AFTER.get(module, ())
+    codes = LACKING_AFTER.get(DRAWINGS.get(row_type, ""), ())
     return [finding for code in codes for finding in findings if finding.code == code]
 
 
@@ -164,9 +114,9 @@ def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
     """Return what Rich prints for rows of a type."""
     from kcli.output.table.table_view import TableView, default_view, draw_table
 
-    module, _, name = DRAWINGS.get(row_type.name, "").partition(".")
-    view: Any = default_view(row_type.columns, drawn)
-    if name:
-        view = getattr(import_module(f"kcli.output.table.{module}"), name)
+    if row_type.name not in DRAWINGS:
+        return draw_table(default_view(row_type.columns, drawn), drawn)
+    views = vars(import_module(f"kcli.output.table.{DRAWINGS[row_type.name]}"))
+    view: Any = views.get(row_type.name.upper()) or views[f"draw_{row_type.name}"]
     view = view if isinstance(view, TableView) else view(drawn)
     return draw_table(view, drawn) if isinstance(view, TableView) else view

@@ -44,7 +44,7 @@ def _draw_rest(rows: Sequence[BundleRow], screen: Screen) -> Iterator[Renderable
     yield sentences(screen, f"Not judged on it: {'; '.join(rows[0].not_judged)}.", style="dim")
 
 
-BUNDLE_VIEW = table_view(
+BUNDLE = table_view(
     ShownColumn("LOG DIRS", lambda row: ", ".join(row.log_dirs)),
     ShownColumn("PARTITIONS", "partitions", "count"),
     ShownColumn("FILES", "files", "count"),

@@ -47,7 +47,7 @@ CHECKED_TOO = "indexes, leader epochs, producers, checkpoints, start-up"
 """What is looked at in a partition directory besides batches."""
 
 
-def view_checks(answer: TableInput) -> TableView:
+def draw_check(answer: TableInput) -> TableView:
     """Return the view of results with the worst finding of each."""
     findings = answer.findings
     of_dir, first_lines = by_dir(findings), _causes(findings)
@@ -188,7 +188,7 @@ def _epoch_verdict(rows: Sequence[EpochCheckRow]) -> str:
 
 
 RESULT = ShownColumn("RESULT", "result", style=lambda text: STYLES[MARKS.get(text, "error")])
-EPOCH_CHECKS = table_view(
+EPOCH_CHECK = table_view(
     RESULT, ShownColumn("FINDINGS", "findings", "number"), verdict=_epoch_verdict, severity=_severity
 )
 
@@ -219,7 +219,7 @@ def _diff_verdict(rows: Sequence[RunDiffRow]) -> str:
     return f"{counted(len(rows), 'partition')}: {tally({name: verdicts[name] for name in VERDICTS})}."
 
 
-DIFFERENCES = table_view(
+RUN_DIFF = table_view(
     ShownColumn("VERDICT", "verdict"),
     ShownColumn("RESULT", _moved("result"), "changed text", rank=2),
     ShownColumn("LOG START", _moved("log_start_offset"), "change", rank=4),
@@ -246,7 +246,7 @@ MOST_RANGES = 25
 FILE_NOT_SAVED, RECORDS_LOST, MAY_BE_LOST = "SALV-004", "SALV-010", "SALV-011"
 
 
-def view_salvages(answer: TableInput) -> TableView:
+def draw_salvage(answer: TableInput) -> TableView:
     """Return the view of what was written of each partition, what not, and a verdict."""
     files = [finding.file or "" for finding in answer.findings if finding.code == FILE_NOT_SAVED]
     codes = {finding.code for finding in answer.findings}

@@ -49,7 +49,7 @@ def _batch_total(rows: Sequence[DumpBatchRow]) -> str:
     return f"{total}{used}. {f'{counted(bad, BAD_CHECKSUM)}.' if bad else 'Every checksum is right.'}"
 
 
-BATCH_VIEW = table_view(
+DUMP_BATCH = table_view(
     ShownColumn("AT BYTE", "position", "number"),
     ShownColumn("OFFSETS", lambda row: (min(row.base_offset, row.last_offset), row.last_offset + 1), "range"),
     ShownColumn("COUNT", "count", "count", rank=2),
@@ -68,7 +68,7 @@ BATCH_VIEW = table_view(
 )
 
 
-def view_records(answer: TableInput) -> TableView:
+def draw_dump_record(answer: TableInput) -> TableView:
     """Return the view of records, of internal topics decoded; one record alone is shown whole."""
     names = _topic_names(answer.rows)
     if len(answer.rows) == 1:
@@ -267,7 +267,7 @@ def _record_total(rows: Sequence[DumpRecordRow]) -> str:
     return f"{joined((counted(len(rows), 'record'), marked, bad))}."
 
 
-PRODUCERS = table_view(
+DUMP_PRODUCER = table_view(
     ShownColumn("PRODUCER", "producer_id", "number"),
     ShownColumn("EPOCH", "producer_epoch", "number"),
     ShownColumn("LAST SEQUENCE", "last_sequence", "number"),
@@ -277,7 +277,7 @@ PRODUCERS = table_view(
     ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", "defined", rank=3),
     closing=lambda rows: f"{counted(len(rows), 'producer')}.",
 )
-LAYOUT = table_view(
+DUMP_LAYOUT = table_view(
     ShownColumn("AT BYTE", "position", "number"),
     ShownColumn("SIZE", "size", "number"),
     ShownColumn("STRUCTURE", "structure", least=12, is_cut=True),

@@ -113,7 +113,7 @@ def _epochs_verdict(rows: Sequence[EpochRow]) -> str:
     return f"Epochs differ from offset {offset} on: a follower truncates there, at the latest."
 
 
-EPOCH_VIEW = table_view(
+EPOCH = table_view(
     ShownColumn("EPOCH", "epoch", "number"),
     ShownColumn("START", "start_offset", "number"),
     ShownColumn("END", "end_offset", "number"),
@@ -125,7 +125,7 @@ EPOCH_VIEW = table_view(
 )
 
 
-def view_diffs(answer: TableInput) -> TableView:
+def draw_epoch_diff(answer: TableInput) -> TableView:
     """Return the view of pairs of replicas, with all of them on the line of offsets."""
     replicas = [replica for row in answer.rows for replica in _replicas(row)]
     names = replica_names(where for where, _ in replicas)
@@ -244,7 +244,7 @@ def _end_offsets_verdict(rows: Sequence[EndOffsetRow]) -> str:
     return f"{differ} of {counted(len(answers), 'answer')} differ." if differ else "All answers are the same."
 
 
-END_OFFSETS = table_view(
+END_OFFSET = table_view(
     ShownColumn("ASKED FOR", "requested_epoch", "number"),
     ShownColumn("EPOCH", "leader_epoch", "defined"),
     ShownColumn("ENDS AT", "end_offset", "defined", style="bold"),
@@ -297,7 +297,7 @@ def _positions_verdict(rows: Sequence[PositionRow]) -> str:
     return f"{tally(counts) or 'The consumer reads on where it is'}."
 
 
-POSITIONS = table_view(
+POSITION = table_view(
     ShownColumn("POSITION", "offset", "number", style="bold"),
     ShownColumn("EPOCH", "offset_epoch", "defined"),
     ShownColumn("ANSWER", _answer, rank=1, least=12),

@@ -33,7 +33,7 @@ def _groups_verdict(rows: Sequence[GroupRow]) -> str:
     return f"{counted(len(rows), 'group')}: {joined(f'{count} {state}' for state, count in states.items())}."
 
 
-GROUP_VIEW = table_view(
+GROUP = table_view(
     ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
     ShownColumn("TYPE", "group_type"),
     ShownColumn("STATE", "state"),
@@ -55,7 +55,7 @@ def _storage_verdict(rows: Sequence[GroupStorageRow]) -> str:
     return f"{counts}; {size(dirty)} of them not cleaned yet."
 
 
-STORAGE_VIEW = table_view(
+GROUP_STORAGE = table_view(
     ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
     ShownColumn("RECORDS OF TYPE", "record_type", least=20),
     ShownColumn("RECORDS", "records", "count"),
@@ -113,7 +113,7 @@ def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
     return f"{_groups(rows)}, {counted(offsets, 'offset')}: {joined((*bad, lag, waiting, expiry))}."
 
 
-COMMIT_VIEW = table_view(
+GROUP_OFFSET = table_view(
     ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
     ShownColumn("COMMITTED", "committed_offset", "number", style="bold"),
     ShownColumn("LOG START", "log_start_offset", "number", rank=3),
@@ -138,7 +138,7 @@ def _assigned(row: GroupMemberRow) -> str:
     return joined(f"{topic} {' '.join(map(str, numbers))}" for topic, numbers in topics.items())
 
 
-MEMBER_VIEW = table_view(
+GROUP_MEMBER = table_view(
     ShownColumn("MEMBER", "member_id", style="bold", may_overflow=True),
     ShownColumn("STATIC", "group_instance_id", rank=4),
     ShownColumn("CLIENT", "client_id", rank=2, may_overflow=True),
@@ -148,7 +148,7 @@ MEMBER_VIEW = table_view(
     shared=HEAD_COLUMNS,
     verdict=lambda rows: f"{counted(len(rows), 'member')} of {_groups(rows)}.",
 )
-CHANGE_VIEW = table_view(
+GROUP_COMMIT = table_view(
     ShownColumn("RECORD", "offset_of_record", "number"),
     ShownColumn("TIME (UTC)", "timestamp", "time of day"),
     ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),

@@ -46,7 +46,7 @@ def count_found(rows: Sequence[Any]) -> str:
     return f"Found in {number(sum(row.found for row in rows))} of {counted(len(rows), 'partition')}."
 
 
-OFFSET_VIEW = table_view(
+LOOKUP_OFFSET = table_view(
     ShownColumn("SEGMENT", "batch.segment_base_offset", "number"),
     ShownColumn("AT BYTE", "batch.position", "number", style="bold"),
     ShownColumn("BATCH", _batch, "range"),
@@ -57,7 +57,7 @@ OFFSET_VIEW = table_view(
     below=_draw_reasons,
     closing=count_found,
 )
-TIMESTAMPS = table_view(
+LOOKUP_TIMESTAMP = table_view(
     ShownColumn("OFFSET", "record.offset", "number", style="bold"),
     ShownColumn("WRITTEN (UTC)", "record.record_timestamp", "time"),
     ShownColumn("EPOCH", "record.leader_epoch", "number", rank=3),
@@ -68,7 +68,7 @@ TIMESTAMPS = table_view(
     below=_draw_reasons,
     closing=count_found,
 )
-PARTITIONS_FOR = table_view(
+PARTITION_FOR = table_view(
     ShownColumn("KIND", "kind"),
     ShownColumn("VALUE", "value", may_overflow=True),
     ShownColumn("TOPIC", "topic"),

@@ -14,7 +14,7 @@ FROM_HEADERS = "headers"
 NOT_RECOVERED = "START-005"
 
 
-def view_partitions(answer: TableInput) -> TableView:
+def draw_partition(answer: TableInput) -> TableView:
     """Return the view of partitions, and what is remarkable about each."""
     of_dir = by_dir(answer.findings)
     severities = {path: word for path, own in of_dir.items() if (word := severity_of(own)) != "info"}
@@ -79,7 +79,7 @@ def _checkpoints_verdict(rows: Sequence[CheckpointRow]) -> str:
     return f"{violating} of {counted(len(rows), 'partition')} with checkpoints that contradict the log."
 
 
-CHECKPOINT_VIEW = table_view(
+CHECKPOINT = table_view(
     ShownColumn("FIRST", "first_segment_offset", "number", rank=4),
     ShownColumn("START", "log_start_offset", "number"),
     ShownColumn("CLEANER", "cleaner_point", "number", rank=3),
@@ -101,7 +101,7 @@ def _disk_verdict(rows: Sequence[DiskSumRow]) -> str:
     return f"{size(disk)} on disk.{share}{goes}"
 
 
-DISK_SUMS = table_view(
+DISK_SUM = table_view(
     ShownColumn("NAME", "name"),
     ShownColumn("DISK", "disk_bytes", "size"),
     ShownColumn("LOG", "log_bytes", "size", rank=1),

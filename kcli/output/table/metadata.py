@@ -158,7 +158,7 @@ def _summary_verdict(rows: Sequence[MetadataSummaryRow]) -> str:
     return f"{ends}: {verdict}."
 
 
-SUMMARY_TABLE = table_view(
+METADATA_SUMMARY = table_view(
     shared=PLACE, verdict=_summary_verdict, is_listed=lambda _: False, above=_summary_lines
 )
 
@@ -176,14 +176,14 @@ def _partition_severity(row: MetadataPartitionRow) -> str | None:
     return "warning" if len(row.isr) < len(row.replicas) else ""
 
 
-TOPIC_TABLE = _view(
+METADATA_TOPIC = _view(
     "topic",
     ShownColumn("TOPIC", "topic", style="bold", may_overflow=True),
     ShownColumn("PARTITIONS", "partitions", "count"),
     ShownColumn("TOPIC ID", "topic_id", rank=2),
     ShownColumn("SETTINGS", lambda row: _settings(row.configs), rank=1, least=20),
 )
-PARTITION_TABLE = _view(
+METADATA_PARTITION = _view(
     "partition",
     ShownColumn("PARTITION", lambda row: f"{row.topic}-{row.partition}", style="bold", may_overflow=True),
     ShownColumn("LEADER", "leader", "defined"),
@@ -200,7 +200,7 @@ PARTITION_TABLE = _view(
     verdict=_partitions_verdict,
     severity=_partition_severity,
 )
-BROKER_TABLE = _view(
+METADATA_BROKER = _view(
     "broker",
     ShownColumn("BROKER", "node_id", "number", style="bold"),
     ShownColumn(
@@ -214,23 +214,23 @@ BROKER_TABLE = _view(
     ShownColumn("INCARNATION", "incarnation_id", rank=4),
     severity=lambda row: "warning" if row.fenced or row.in_controlled_shutdown else "",
 )
-CONTROLLER_TABLE = _view(
+METADATA_CONTROLLER = _view(
     "controller",
     ShownColumn("CONTROLLER", "node_id", "number", style="bold"),
     ShownColumn("LISTENERS", lambda row: _listeners(row.endpoints), least=24),
     ShownColumn("INCARNATION", "incarnation_id", rank=1),
 )
-CONFIG_TABLE = _view(
+METADATA_CONFIG = _view(
     "setting",
     ShownColumn("TYPE", lambda row: row.resource_type.lower()),
     ShownColumn("NAME", lambda row: row.resource_name or "(default)", style="bold", may_overflow=True),
     ShownColumn("SETTING", "name"),
     ShownColumn("VALUE", "value", least=10),
 )
-FEATURE_TABLE = _view(
+METADATA_FEATURE = _view(
     "feature", ShownColumn("FEATURE", "feature", style="bold"), ShownColumn("LEVEL", "level", "number")
 )
-ACL_TABLE = _view(
+METADATA_ACL = _view(
     "ACL",
     ShownColumn("PRINCIPAL", "principal", style="bold"),
     ShownColumn("", "permission"),
@@ -240,7 +240,7 @@ ACL_TABLE = _view(
     ShownColumn("HOST", "host", rank=2),
     ShownColumn("ID", "id", rank=3),
 )
-QUOTA_TABLE = _view(
+METADATA_QUOTA = _view(
     "limit",
     ShownColumn(
         "OF",
@@ -250,13 +250,13 @@ QUOTA_TABLE = _view(
     ShownColumn("LIMIT", "key"),
     ShownColumn("VALUE", lambda row: f"{row.value:g}"),
 )
-SCRAM_TABLE = _view(
+METADATA_SCRAM = _view(
     "credential",
     ShownColumn("USER", "user", style="bold"),
     ShownColumn("MECHANISM", "mechanism"),
     ShownColumn("ITERATIONS", "iterations", "number"),
 )
-TOKEN_TABLE = _view(
+METADATA_TOKEN = _view(
     "token",
     ShownColumn("TOKEN", "token_id", style="bold"),
     ShownColumn("OWNER", "owner"),
@@ -265,14 +265,14 @@ TOKEN_TABLE = _view(
     ShownColumn("RENEWERS", lambda row: joined(row.renewers), rank=2),
     ShownColumn("REQUESTER", "requester", rank=3),
 )
-PRODUCER_ID_TABLE = _view(
+METADATA_PRODUCER_IDS = _view(
     "",
     ShownColumn("NEXT PRODUCER ID", "next_producer_id", "number"),
     verdict=lambda rows: (
         f"The next block of producer ids begins with {joined(row.next_producer_id for row in rows)}."
     ),
 )
-VOTER_TABLE = _view(
+METADATA_VOTER = _view(
     "voter",
     ShownColumn("VOTER", "voter_id", "number", style="bold"),
     ShownColumn("DIRECTORY", "directory_id"),
@@ -368,7 +368,7 @@ def _changes_verdict(rows: Sequence[MetadataChangeRow]) -> str:
     )
 
 
-def view_changes(answer: TableInput) -> TableView:
+def draw_metadata_change(answer: TableInput) -> TableView:
     """Return the view of changes: of one partition with its leader and ISR, else in words."""
     one = len({row.name for row in answer.rows if row.kind == "partition"}) == 1
     of_partition = (
@@ -436,7 +436,7 @@ def _value(given: str | None) -> str | None:
     return (given.strip("[]") or None) if is_plain and given is not None else given
 
 
-DIFFERENCE_TABLE = table_view(
+METADATA_DIFFERENCE = table_view(
     is_listed=lambda _: False,
     above=_differences,
     shared=(
@@ -467,7 +467,7 @@ def _commands(rows: Sequence[MetadataCommandRow], screen: Screen) -> Iterator[Re
 CONTINUED = "     \\"
 
 
-COMMAND_TABLE = table_view(
+METADATA_COMMAND = table_view(
     is_listed=lambda _: False,
     above=_commands,
     closing=lambda _: "-o text prints the lines alone, for a file. BOOTSTRAP is the cluster to be filled.",

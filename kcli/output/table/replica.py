@@ -70,7 +70,7 @@ def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
     return f"They differ from offset {row.first_offset} on: leader epoch {here} here, {there} there."
 
 
-RANGES = table_view(
+REPLICA_RANGE = table_view(
     offsets_column("first_offset", "last_offset"),
     ShownColumn("VERDICT", "verdict", style="bold"),
     ShownColumn("REASON", lambda row: REASONS.get(row.reason, row.reason), rank=3),
@@ -91,7 +91,7 @@ RANGES = table_view(
     severity=_range_severity,
 )
 
-FINGERPRINTS = table_view(
+FINGERPRINT = table_view(
     offsets_column("first_offset", "last_offset"),
     ShownColumn("HASH", "hash", style="bold"),
     ShownColumn("EPOCH", "leader_epoch", "number", rank=1),
@@ -143,7 +143,7 @@ def _elected(row: ElectionRow) -> str:
     return ("yes" if row.clean else "yes, unclean") if row.would_be_elected else ""
 
 
-def view_elections(answer: TableInput) -> TableView:
+def draw_election(answer: TableInput) -> TableView:
     """Return the view of a line for each candidate and follower; the verdict says who is elected."""
     rows = answer.rows
     names = replica_names(
@@ -264,7 +264,7 @@ def _failover_verdict(rows: Sequence[FailoverRow]) -> str:
     return f"{counted(len(rows), 'partition')}: {tally(counts)}."
 
 
-FAILOVER_VIEW = table_view(
+FAILOVER = table_view(
     ShownColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", may_overflow=True),
     ShownColumn("REPLICAS", lambda row: _brokers(row.replicas), rank=3),
     ShownColumn("LEADER", _pair("leader"), "changed text", style="bold"),
@@ -299,7 +299,7 @@ def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
     return " ".join(filter(None, verdicts))
 
 
-CONTROLLERS = table_view(
+FAILOVER_CONTROLLER = table_view(
     ShownColumn("METADATA", "dir", may_overflow=True),
     ShownColumn("NODE", "node_id", "number"),
     ShownColumn("LEADER", "leader", "number"),
@@ -314,7 +314,7 @@ CONTROLLERS = table_view(
 )
 
 
-SCENARIOS = table_view(
+SCENARIO = table_view(
     ShownColumn("NAME", "name"),
     ShownColumn("WHAT IT SHOWS", "title"),
     ShownColumn("PROTOCOL", "protocol", rank=1),
@@ -359,7 +359,7 @@ def _events(rows: Sequence[SimulationRow], screen: Screen) -> Iterator[Renderabl
             yield sentences(screen, f"  {row.step:>3}  {text}", style=style, indent=" " * 7)
 
 
-def view_story(answer: TableInput) -> TableView:
+def draw_simulation(answer: TableInput) -> TableView:
     """Return the replicas after each step, what happened to them, and what it came to."""
     first = answer.rows[0]
     return table_view(

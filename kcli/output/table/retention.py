@@ -188,7 +188,7 @@ def _verdict(logs: Sequence[_Log]) -> str:
     return f"{look} deletes {what} of {whole}{instead}.{waiting}"
 
 
-def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
+def draw_retention(answer: TableInput) -> Iterator[RenderableType]:
     """Yield a line for each log, of one log a line for each of its segments; then what the cleaner does."""
     wholes = {row.where: row for row in answer.rows if isinstance(row, RetentionPartitionRow)}
     segments: dict[Where, list[RetentionRow]] = {}
@@ -210,7 +210,7 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
     if compacted:
         yield from [""] if rows else []
         lacks = "" if rows else answer.lacks
-        yield from draw_table(COMPACTED_LOGS, answer._replace(rows=compacted, lacks=lacks))
+        yield from draw_table(RETENTION_PARTITION, answer._replace(rows=compacted, lacks=lacks))
 
 
 def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:
@@ -281,7 +281,7 @@ def _rolls(logs: Sequence[_Log]) -> Iterator[RenderableType]:
         yield f"Segment {logs[0].segments[-1].segment_base_offset} rolls with the first append {rolls}."
 
 
-COMPACTED_LOGS = table_view(
+RETENTION_PARTITION = table_view(
     ShownColumn("POLICY", "cleanup_policy"),
     ShownColumn("CLEAN", "clean_bytes", "size", rank=1),
     ShownColumn("DIRTY", "cleanable_bytes", "size", rank=1),
@@ -311,7 +311,7 @@ def _end_of(row: CompactPartitionRow) -> str:
     return "due" if row.picked else "not due"
 
 
-CLEANED_SEGMENTS = table_view(
+COMPACT_SEGMENT = table_view(
     ShownColumn("SEGMENT", "segment_base_offset", "number"),
     ShownColumn("MADE OF", lambda row: " ".join(map(str, row.sources)), rank=2, least=12, is_cut=True),
     ShownColumn("BEFORE", "size_before", "size"),
@@ -321,7 +321,7 @@ CLEANED_SEGMENTS = table_view(
     is_listed=lambda row: row.size_after != row.size_before or len(row.sources) > 1,
     folded="unchanged (--only compact_segment)",
 )
-CLEANED_RECORDS = table_view(
+COMPACT_RECORD = table_view(
     ShownColumn("SEGMENT", "segment_base_offset", "number", rank=1),
     ShownColumn("OFFSET", "offset", "number"),
     ShownColumn("GOES BY", "reason"),
@@ -339,7 +339,7 @@ _CLEANED_LOGS = table_view(
 )
 
 
-def view_cleaned(answer: TableInput) -> TableView:
+def draw_compact_partition(answer: TableInput) -> TableView:
     """Return the view of logs that were cleaned."""
     assumed = assumptions(answer.all_findings, NAME_THEM)
     return _CLEANED_LOGS._replace(verdict=lambda rows: "\n".join([*assumed, _cleaning(rows)]))

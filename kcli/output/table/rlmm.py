@@ -111,7 +111,7 @@ def _events_total(rows: Sequence[RlmmEventRow]) -> str:
     return f"{segments} at the last of these events{f': {states}' if states else ''}."
 
 
-EVENTS = table_view(
+RLMM_EVENT = table_view(
     ShownColumn("AT", "metadata_offset", "right text"),
     ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
     ShownColumn("SEGMENT ID", "segment_id"),
@@ -129,7 +129,7 @@ EVENTS = table_view(
 )
 
 
-def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
+def draw_remote_segment(answer: TableInput) -> Iterator[RenderableType]:
     """Yield remote segments, of many a line for each partition, then what a live cluster answers."""
     segments = [row for row in answer.rows if isinstance(row, RemoteSegmentRow)]
     offsets = [row for row in answer.rows if not isinstance(row, RemoteSegmentRow)]
@@ -147,7 +147,7 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
     if offsets:
         yield from [""] if segments else []
         lacks = "" if segments else answer.lacks
-        yield from draw_table(CLUSTER_OFFSETS, answer._replace(rows=offsets, lacks=lacks))
+        yield from draw_table(RLMM_CLUSTER_OFFSET, answer._replace(rows=offsets, lacks=lacks))
 
 
 def draw_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[RenderableType]:
@@ -254,7 +254,7 @@ PARTITION_VIEW = table_view(
     severity=lambda own: "warning" if own.unfinished else None,
     shared=PARTITION_COLUMNS,
 )
-HIGHEST = table_view(
+REMOTE_HIGHEST = table_view(
     ShownColumn("EPOCH", "epoch", "number"),
     ShownColumn("HIGHEST OFFSET", "highest_offset", "number"),
     shared=PARTITION_COLUMNS,
@@ -266,7 +266,7 @@ def _history_event(row: RemoteHistoryRow) -> str:
     return word if row.refused is None else f"{word}: not taken ({row.refused.replace('-', ' ')})"
 
 
-HISTORY = table_view(
+REMOTE_HISTORY = table_view(
     ShownColumn("AT", "metadata_offset", "right text"),
     ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
     ShownColumn("AFTER", "since_previous_ms", "duration"),
@@ -281,7 +281,7 @@ def _adds(row: RemoteReplayRow) -> str:
     return tally(counts) or "nothing"
 
 
-REPLAYS = table_view(
+REMOTE_REPLAY = table_view(
     ShownColumn("COVERS TO", "covered_offset", "number"),
     ShownColumn("COMMITTED", "committed_offset", "number", rank=2),
     ShownColumn("SEGMENTS", "segments", "count"),
@@ -318,7 +318,7 @@ def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
     return " ".join([*parts, f"Not compared: {compared}."] if compared else parts)
 
 
-CHECKS = table_view(
+REMOTE_CHECK = table_view(
     ShownColumn("RESULT", "result"),
     ShownColumn("COPIED", "copied", "count"),
     ShownColumn("UNFINISHED", _unfinished, "count"),
@@ -350,7 +350,7 @@ def _tiered(rows: Sequence[Any]) -> str:
     )
 
 
-TIER_OFFSETS = table_view(
+RLMM_OFFSETS = table_view(
     ShownColumn("EARLIEST", "earliest_offset", "defined"),
     ShownColumn("EARLIEST LOCAL", "earliest_local_offset", "defined"),
     ShownColumn("LATEST TIERED", "latest_tiered_offset", "defined"),
@@ -387,7 +387,7 @@ def _doubt(row: Any) -> str:
     return "" if read is not None else str(row.reason).partition(":")[0].partition("; ")[2]
 
 
-LOOKUPS = table_view(
+RLMM_LOOKUP_OFFSET = RLMM_LOOKUP_TIMESTAMP = table_view(
     ShownColumn("TIER", "tier", style="bold"),
     ShownColumn("SEGMENT ID", "remote.segment_id"),
     offsets_column("remote.start_offset", "remote.end_offset", rank=3),
@@ -419,7 +419,7 @@ def _tier_cells(symbols: Symbols) -> dict[str, str]:
     return {"both": symbols.stays, "remote": symbols.middle, "local": symbols.half, "none": symbols.warning}
 
 
-def draw_coverage(answer: TableInput) -> Iterator[RenderableType]:
+def draw_rlmm_coverage(answer: TableInput) -> Iterator[RenderableType]:
     """Yield a line of offsets for each partition, from its log start to its log end."""
     groups = groupby(answer.rows, key=lambda row: row.where)
     partitions = [Coverage(where, tuple(own)) for where, own in groups]
@@ -480,7 +480,7 @@ def _limits(rows: Sequence[Any]) -> list[str]:
     return lines
 
 
-def view_retention(answer: TableInput) -> TableView:
+def draw_rlmm_retention(answer: TableInput) -> TableView:
     """Return the view of what a clean-up deletes of both tiers."""
     assumed = assumptions(answer.all_findings)
     return _RETENTION._replace(verdict=lambda rows: "\n".join([*assumed, _deletes(rows)]))
@@ -502,7 +502,7 @@ OUTCOMES = {
     "failed": "cannot take the state of a remote segment, and tries again for ever",
     "out-of-range": "is out of the leader's range, then fetches",
 }
-FOLLOWERS = table_view(
+RLMM_FOLLOW = table_view(
     ShownColumn("FETCHES FROM", "fetch_offset", "number"),
     ShownColumn("SEGMENT ID", "remote.segment_id", rank=2),
     ShownColumn("THEN FROM", "next_fetch_offset", "number"),
@@ -521,7 +521,7 @@ def _compared(rows: Sequence[RlmmClusterOffsetRow]) -> str:
     return f"{sum(agrees)} of {counted(len(agrees), 'offset')} on disk as in the cluster." if agrees else ""
 
 
-CLUSTER_OFFSETS = table_view(
+RLMM_CLUSTER_OFFSET = table_view(
     ShownColumn("QUERY", "query"),
     ShownColumn("CLUSTER", "cluster_offset", "defined", style="bold"),
     ShownColumn("ON DISK", "disk_offset", "defined", rank=1),

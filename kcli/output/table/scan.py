@@ -25,12 +25,12 @@ CLEAN = "clean"
 SEGMENT_NOUN = "segment"
 
 
-def view_partitions(answer: TableInput) -> TableView:
+def draw_scan_partition(answer: TableInput) -> TableView:
     """Return the view of partitions with a verdict each, and one on all."""
     return _view(answer, attrgetter("dir"), attrgetter("where.dir"), SEGMENT_COUNT, "partition")
 
 
-def view_segments(answer: TableInput) -> TableView:
+def draw_scan_segment(answer: TableInput) -> TableView:
     """Return the view of segments with a verdict each, and one on all."""
     return _view(
         answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT_CELL, SEGMENT_NOUN

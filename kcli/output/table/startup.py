@@ -90,6 +90,9 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
     yield from draw_table(view, answer._replace(rows=partitions))
 
 
+draw_startup_broker = draw_startup
+
+
 def _reached(broker: StartupBrokerRow) -> Iterator[StartedLogDir]:
     """Yield the log dirs of a broker: one that does not start reaches none."""
     for log_dir in broker.log_dirs:
@@ -300,7 +303,7 @@ PARTITIONS = table_view(
     shared=(SharedColumn("STOPPED", _stop, "stopped {}", rank=4),),
     severity=_severity,
 )
-BY_RELEASE = table_view(
+STARTUP_RELEASE = table_view(
     ShownColumn("OUTCOME", "outcome"),
     ShownColumn("WHY", _why, least=30, rank=1),
     shared=(

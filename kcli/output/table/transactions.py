@@ -51,7 +51,7 @@ REMEMBERED_PRODUCERS = table_view(
 )
 
 
-def view_producers(answer: TableInput) -> TableView:
+def draw_producer(answer: TableInput) -> TableView:
     """Return the view of producers."""
     return REMEMBERED_PRODUCERS._replace(verdict=partial(_producers_verdict, answer.all_findings))
 
@@ -64,7 +64,7 @@ def _transactions_verdict(rows: Sequence[TransactionRow]) -> str:
 
 OF_COUNTED_COPIES = {"CLUSTER": 0, "DIR": 9}
 """One copy of each partition is read, so its log dir says least."""
-TRANSACTIONAL_IDS = table_view(
+TRANSACTION = table_view(
     ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
     ShownColumn("PRODUCER", _producer),
     ShownColumn("STATE", "state", style=lambda state: "yellow" if state in UNDER_WAY else ""),
@@ -114,7 +114,7 @@ def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterato
         yield sentences(screen, *drawn)
 
 
-OPEN_TRANSACTIONS = table_view(
+OPEN_TRANSACTION = table_view(
     ShownColumn("PRODUCER", _producer),
     ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
     ShownColumn("STATE", "coordinator_state", least=14),

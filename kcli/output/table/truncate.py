@@ -185,7 +185,7 @@ def _verdict(rows: Sequence[TruncationRow]) -> str:
     return f"{lose} {records}, {lost_bytes}. Segments: {segments}."
 
 
-TRUNCATIONS = table_view(
+TRUNCATION = table_view(
     ShownColumn("LOG START", _log_start, "change", rank=5),
     ShownColumn("LOG END", _moved("log_end_offset"), "change"),
     ShownColumn("HW", _moved("high_watermark"), "change", rank=3),
