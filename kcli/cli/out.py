@@ -106,8 +106,7 @@ class Out:
             says_so = self.is_run or view.format.is_summary
             if not (summary.is_complete if says_so else summary.has_answers):
                 raise IncompleteError
-            is_drawn = view.format.is_summary or view.format.is_view
-            return summary.messages() if is_drawn else summary.tail()
+            return summary.messages() if view.format.is_whole else summary.tail()
 
         try:
             with _explained(self):

@@ -43,7 +43,7 @@ def print_rows(
     """
     write = None if text is not None and view.format is TEXT else view.format.load(view.format.writer)
     # drawings conclude from findings, wherever those are shown
-    is_list = view.format.carries_findings and not (view.format.is_summary or view.format.is_view)
+    is_list = view.format.carries_findings and not view.format.is_whole
     tail = summary.tail if is_list else summary.messages
     if write is not None and pages and not view.format.streams and sys.stdout.isatty():
         from kcli.cli.terminal import show

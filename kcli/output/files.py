@@ -109,7 +109,7 @@ def writer(file: BinaryIO, view: View) -> AbstractContextManager[Writer]:
 def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Text | None = None) -> int:
     """Write rows, or lines of `text`, in place of `path`, which else stays; return how many. OSError."""
     with new_file(path) as file:
-        if view.format.is_view:
+        if view.format.is_whole:
             return int(view.format.load(view.format.writer)(rows, view, _Utf8(file), tail))
         if text is not None:
             count = 0

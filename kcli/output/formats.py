@@ -62,6 +62,11 @@ class OutputFormat(NamedTuple):
         """Whether rows may come as Arrow blocks."""
         return self.style is not None or self.file_writer == "parquet.parquet_writer"
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its writer takes all rows at once, for a file too, and returns how many things it wrote."""
+        return self.is_view or self.is_summary
+
     def load(self, name: str) -> Any:
         """Return `writer` or `file_writer`; what it needs is imported now, rich and pyarrow are slow."""
         module, _, function = name.partition(".")
@@ -122,7 +127,6 @@ PROMETHEUS = OutputFormat(
     streams=False,
     extension="prom",
     writer="metrics.write_prometheus",
-    file_writer="metrics.metrics_writer",
     of=frozenset({"check", "startup", "ls", "rlmm check", "retention", "group offsets", "txn open"}),
     is_summary=True,
     counts="series",

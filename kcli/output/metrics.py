@@ -8,8 +8,7 @@ and when it ended.
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
 from kcli.kafka.findings.findings import Finding
 from kcli.output.metric_families import METRICS, Labels, Metric, Number
@@ -87,35 +86,11 @@ def _labels(names: Labels, values: Labels) -> str:
     return "{" + ",".join(pairs) + "}" if names else ""
 
 
-def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
-    """Write the metrics of rows once all of them are there."""
+def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> int:
+    """Write the metrics of rows once all of them are there; return how many series there are."""
     gauges = Gauges(view)
     for row in view.chosen(rows):
         gauges.add(row)
-    out.writelines(gauges.lines(*tail()))
-
-
-class MetricsWriter:
-    """Writes metrics to an open file; `rows` counts lines of series."""
-
-    def __init__(self, file: BinaryIO, view: View) -> None:
-        self.rows = 0
-        self._file = file
-        self._gauges = Gauges(view)
-
-    def write(self, rows: Sequence[Item]) -> None:
-        """Count rows."""
-        for row in rows:
-            self._gauges.add(row)
-
-    def finish(self, tail: Tail) -> None:
-        """Write the file."""
-        for line in self._gauges.lines(*tail()):
-            self._file.write(line.encode("utf-8", "backslashreplace"))
-            self.rows += not line.startswith("#")
-
-
-@contextmanager
-def metrics_writer(file: BinaryIO, view: View) -> Iterator[MetricsWriter]:
-    """Give the writer of a .prom file."""
-    yield MetricsWriter(file, view)
+    lines = [*gauges.lines(*tail())]
+    out.writelines(lines)
+    return sum(not line.startswith("#") for line in lines)
