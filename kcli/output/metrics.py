@@ -34,7 +34,7 @@ class Gauges:
             (metric, {}) for metric in METRICS[view.command] if metric.rows in view.types
         ]
         for metric, series in self._series:
-            if len(metric.labels) == 1:
+            if len(metric.labels.split()) == 1:
                 series.update({(value,): 0 for value in metric.every})
 
     def add(self, row: Item) -> None:
@@ -55,7 +55,7 @@ class Gauges:
     def lines(self, findings: Sequence[Finding], failures: Sequence[Failure]) -> Iterator[str]:
         """Yield the text; it counts errors, so that what could not be read does not look well."""
         for metric, series in self._series:
-            yield from self._family(metric.name, metric.help, metric.label_names, series)
+            yield from self._family(metric.name, metric.help, metric.labels.split(), series)
         codes = Counter((finding.code, finding.severity) for finding in findings)
         yield from self._family(
             "findings", "Findings by code.", ("code", "severity"), dict(sorted(codes.items()))
@@ -72,7 +72,7 @@ class Gauges:
         yield from self._family("timestamp_seconds", f"When kcli {self._command} ended.", (), now)
 
     def _family(
-        self, name: str, text: str, labels: Labels, series: dict[Any, Number] | dict[Any, int]
+        self, name: str, text: str, labels: Sequence[str], series: dict[Any, Number] | dict[Any, int]
     ) -> Iterator[str]:
         name = self._prefix + name
         yield f"# HELP {name} {text}\n# TYPE {name} gauge\n"
@@ -80,7 +80,7 @@ class Gauges:
             yield f"{name}{_labels(labels, values)} {number}\n"
 
 
-def _labels(names: Labels, values: Labels) -> str:
+def _labels(names: Sequence[str], values: Labels) -> str:
     """Return labels as Prometheus reads them; nothing for none."""
     pairs = (f'{name}="{value.translate(_LABEL_ESCAPES)}"' for name, value in zip(names, values, strict=True))
     return "{" + ",".join(pairs) + "}" if names else ""

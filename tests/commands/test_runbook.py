@@ -153,7 +153,7 @@ FAMILIES = {
         for name in EACH
     },
     **{
-        f"kcli_{command.replace(' ', '_')}_{metric.name}": {*metric.label_names}
+        f"kcli_{command.replace(' ', '_')}_{metric.name}": {*metric.labels.split()}
         for command, metrics in METRICS.items()
         for metric in metrics
     },
