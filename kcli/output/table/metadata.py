@@ -110,37 +110,34 @@ def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterat
             node = "" if row.place.broker_id is None else f"   node {row.place.broker_id}"
             yield StyledLines([[(f"{row.place.dir}{node}", "bold")]], screen)
         time = "" if row.timestamp is None else f", {moment(row.timestamp)} UTC"
-        trouble = [
-            f"{number(row.partitions_without_leader)} without a leader"
-            if row.partitions_without_leader
-            else "",
-            f"{number(row.partitions_below_replicas)} with replicas out of the ISR"
-            if row.partitions_below_replicas
-            else "",
-        ]
         fenced = f"{len(row.brokers_fenced)} fenced ({ids(row.brokers_fenced)})" if row.brokers_fenced else ""
-        version = (
-            "" if row.metadata_version is None else f", metadata.version at level {row.metadata_version}"
-        )
-        leader = "leader unknown" if row.leader is None else f"leader {row.leader}"
+        level = row.metadata_version
         facts = {
             "record": f"offset {row.metadata_offset}, epoch {row.metadata_epoch}{time}",
             "topics": number(row.topics),
-            "partitions": joined([number(row.partitions), *trouble]),
-            "brokers": joined([number(row.brokers), fenced]),
-            "controllers": joined(
-                [f"{number(row.controllers)} registered", f"voters {ids(row.voters)}", leader]
-            ),
-            "configs": f"{counted(row.configs, 'setting')}",
-            "features": f"{number(row.features)}{version}",
-            "acls": number(row.acls) if row.acls else "",
-            "quotas": number(row.quotas) if row.quotas else "",
-            "scram": number(row.scram) if row.scram else "",
-            "tokens": number(row.tokens) if row.tokens else "",
+            "partitions": joined((number(row.partitions), _trouble(row))),
+            "brokers": joined((number(row.brokers), fenced)),
+            "controllers": f"{number(row.controllers)} registered, voters {ids(row.voters)}, "
+            f"leader {'unknown' if row.leader is None else row.leader}",
+            "configs": counted(row.configs, "setting"),
+            "features": number(row.features)
+            + ("" if level is None else f", metadata.version at level {level}"),
+            **{kind: number(getattr(row, kind) or 0) for kind in SELDOM_THERE if getattr(row, kind)},
             "producer-ids": "" if row.next_producer_id is None else f"next {row.next_producer_id}",
         }
         texts = {name: text for name, text in facts.items() if text}
         yield StyledLines([[(f"  {name:14}", "dim"), (text, "")] for name, text in texts.items()], screen)
+
+
+SELDOM_THERE = ("acls", "quotas", "scram", "tokens")
+
+
+def _trouble(row: MetadataSummaryRow) -> str:
+    return _of_partitions(row.partitions_without_leader, row.partitions_below_replicas)
+
+
+def _of_partitions(without_leader: int, behind: int) -> str:
+    return tally({"without a leader": without_leader, "with replicas out of the ISR": behind})
 
 
 def _summary_verdict(rows: Sequence[MetadataSummaryRow]) -> str:

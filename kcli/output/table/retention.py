@@ -13,7 +13,7 @@ from kcli.kafka.storage.retention import NO_RULE
 from kcli.output.screen import Screen, Symbols
 from kcli.output.table.columns import ShownColumn, offsets_column
 from kcli.output.table.fitted_table import sentences
-from kcli.output.table.table_view import TableInput, TableView, draw_table, table_view
+from kcli.output.table.table_view import TableInput, TableView, draw_tables, table_view
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, moment, size
 from kcli.rows.compact import CompactPartitionRow
@@ -204,13 +204,7 @@ def draw_retention(answer: TableInput) -> Iterator[RenderableType]:
         above=lambda _, screen: _limits(logs, screen),
         below=lambda *_: chain(_rolls(logs), _future([*wholes.values()])),
     )
-    if rows:
-        findings = () if compacted else answer.findings
-        yield from draw_table(view, answer._replace(rows=rows, findings=findings))
-    if compacted:
-        yield from [""] if rows else []
-        lacks = "" if rows else answer.lacks
-        yield from draw_table(RETENTION_PARTITION, answer._replace(rows=compacted, lacks=lacks))
+    return draw_tables(answer, (view, rows), (RETENTION_PARTITION, compacted))
 
 
 def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:

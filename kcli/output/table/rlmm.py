@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import accumulate, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from kcli.output.table.fitted_table import StyledLines, sentences
 from kcli.output.table.lookup import count_found
 from kcli.output.table.retention import assumptions
 from kcli.output.table.shared_columns import SharedColumn, name_of
-from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table, table_view
+from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table, draw_tables, table_view
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, joined, moment, number, readable, size, tally
 from kcli.rows.partitions import Where
@@ -25,7 +25,6 @@ from kcli.rows.remote_metadata import RlmmEventRow
 from kcli.rows.remote_segments import (
     RemoteCheckRow,
     RemoteHistoryRow,
-    RemotePartition,
     RemoteReplayRow,
     RemoteSegmentRow,
 )
@@ -130,24 +129,10 @@ RLMM_EVENT = table_view(
 
 
 def draw_remote_segment(answer: TableInput) -> Iterator[RenderableType]:
-    """Yield remote segments, of many a line for each partition, then what a live cluster answers."""
+    """Yield remote segments, then what a live cluster answers."""
     segments = [row for row in answer.rows if isinstance(row, RemoteSegmentRow)]
     offsets = [row for row in answer.rows if not isinstance(row, RemoteSegmentRow)]
-    if segments:
-        view: TableView = SEGMENT_VIEW
-        rows: list[Any] = segments
-        partitions = [PartitionSegments(of, list(own)) for of, own in groupby(segments, attrgetter("of"))]
-        count = len({own.of for own in partitions})
-        if 1 < count == len(partitions) and len(segments) > ROWS_OF_A_SCREEN and not answer.screen.is_part:
-            closing = f"{_segments_total(segments)} --topic and --partition list those of one partition."
-            view = PARTITION_VIEW._replace(closing=lambda _: closing)
-            rows = sorted(partitions, key=lambda own: own.unfinished == 0)
-        findings = () if offsets else answer.findings
-        yield from draw_table(view, answer._replace(rows=rows, findings=findings))
-    if offsets:
-        yield from [""] if segments else []
-        lacks = "" if segments else answer.lacks
-        yield from draw_table(RLMM_CLUSTER_OFFSET, answer._replace(rows=offsets, lacks=lacks))
+    return draw_tables(answer, (SEGMENT_VIEW, segments), (RLMM_CLUSTER_OFFSET, offsets))
 
 
 def draw_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[RenderableType]:
@@ -157,23 +142,15 @@ def draw_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[Renderab
     symbols = screen.symbols
     cells = {TO_READ: symbols.stays, OTHERS: symbols.goes, IS_DELETED: symbols.cross}
     by_start = sorted(rows, key=lambda row: row.start_offset)
-    ranges = [
-        (row.start_offset, row.end_offset + 1, cells[kind])
-        for kind in reversed(cells)
-        for row in by_start
-        if _kind(row) == kind
-    ]
+    drawn = [(row.start_offset, row.end_offset + 1, cells[_kind(row)]) for row in by_start]
+    drawn.sort(key=lambda one: [*cells.values()].index(one[2]), reverse=True)  # what can be read is on top
     cells[NOWHERE] = symbols.warning
-    first = covered = by_start[0].start_offset
-    for row in by_start:
-        if row.start_offset > covered:
-            ranges.append((covered, row.start_offset, cells[NOWHERE]))
-        covered = max(covered, row.end_offset + 1)
-    timeline = Timeline(first, covered, min(screen.width, WIDEST_LINE))
-    line = "".join(timeline.cells(ranges))
-    scale = timeline.labels(
-        (offset, offset) for offset in (first, covered - 1, *(row.start_offset for row in by_start))
-    )
+    starts = [row.start_offset for row in by_start]
+    ends = [*accumulate((row.end_offset + 1 for row in by_start), max, initial=starts[0])]
+    drawn += [(end, start, cells[NOWHERE]) for end, start in zip(ends, starts, strict=False) if start > end]
+    timeline = Timeline(starts[0], ends[-1], min(screen.width, WIDEST_LINE))
+    line = "".join(timeline.cells(drawn))
+    scale = timeline.labels((offset, offset) for offset in (starts[0], ends[-1] - 1, *starts))
     legend = "   ".join(f"{cell} {kind}" for kind, cell in cells.items() if cell in line)
     return [StyledLines([[(text, "")] for text in (scale, line, legend)], screen), ""]
 
@@ -226,34 +203,6 @@ SEGMENT_VIEW = table_view(
 )
 
 
-class PartitionSegments(NamedTuple):
-    """The remote segments of a partition."""
-
-    of: RemotePartition
-    rows: list[RemoteSegmentRow]
-
-    @property
-    def unfinished(self) -> int:
-        """How many are being copied or deleted."""
-        return sum(row.state in UNFINISHED for row in self.rows)
-
-    @property
-    def offsets(self) -> tuple[int, int] | None:
-        """The offsets that can be read, the last one exclusive."""
-        read = [row for row in self.rows if _state(row) == COPIED]
-        return (
-            (min(row.start_offset for row in read), max(row.end_offset for row in read) + 1) if read else None
-        )
-
-
-PARTITION_VIEW = table_view(
-    ShownColumn("SEGMENTS", lambda own: len(own.rows), "count"),
-    ShownColumn("OFFSETS", "offsets", "range"),
-    ShownColumn("SIZE", lambda own: sum(row.segment_size_bytes for row in own.rows), "size", rank=2),
-    ShownColumn("STATES", lambda own: _count_states(list(map(_state, own.rows))), least=24),
-    severity=lambda own: "warning" if own.unfinished else None,
-    shared=PARTITION_COLUMNS,
-)
 REMOTE_HIGHEST = table_view(
     ShownColumn("EPOCH", "epoch", "number"),
     ShownColumn("HIGHEST OFFSET", "highest_offset", "number"),

@@ -123,6 +123,16 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     yield from _below(closing, findings_line(findings), again, screen)
 
 
+def draw_tables(answer: TableInput, *tables: tuple[TableView, Sequence[Any]]) -> Iterator[RenderableType]:
+    """Yield tables of rows one below the other: the first says what is lacking, the last sums up findings."""
+    drawn = [(view, rows) for view, rows in tables if rows]
+    for place, (view, rows) in enumerate(drawn):
+        yield from [""] if place else []
+        lacks = "" if place else answer.lacks
+        findings = answer.findings if place == len(drawn) - 1 else ()
+        yield from draw_table(view, answer._replace(rows=rows, findings=findings, lacks=lacks))
+
+
 def _head(
     verdict: str, parts: Sequence[str], screen: Screen, *, is_followed: bool
 ) -> Iterator[RenderableType]:

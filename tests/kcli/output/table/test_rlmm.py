@@ -1,14 +1,10 @@
 """The line of a partition's remote segments: which offsets can be read, which cannot, which are in none."""
 
-import re
-
 import pytest
 
 from kcli.output.screen import Screen
 from kcli.output.table.rlmm import draw_line
-from kcli.output.text_table import write_table
 from kcli.rows.remote_segments import RemotePartition, RemoteSegmentRow
-from tests.kcli.output.writing import write
 
 COPIED, DELETED, STARTED = "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_FINISHED", "COPY_SEGMENT_STARTED"
 EMPTY = RemoteSegmentRow(*[None] * len(RemoteSegmentRow._fields))
@@ -66,35 +62,3 @@ def test_a_single_offset_in_no_segment_is_drawn_however_long_the_line():
 
     assert line.strip("█") == "!"
     assert words == ["to read", "in none of these"]
-
-
-def many_segments():
-    """Return segments of three partitions in the order of their events; one copy is not finished."""
-    for topic, state in (("b", COPIED), ("a", COPIED), ("c", STARTED)):
-        of = RemotePartition("d/__remote_log_metadata-0", 0, None, topic, 0)
-        for number in range(8):
-            yield EMPTY._replace(
-                of=of,
-                segment_id=f"{topic}{number}",
-                start_offset=number * 10,
-                end_offset=number * 10 + 9,
-                state=state if number == 7 else COPIED,
-                referenced=True,
-                segment_leader_epochs=(),
-                segment_size_bytes=1024,
-            )
-
-
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        ({}, ["c", "a", "b"]),
-        ({"sort": "start_offset"}, ["b", "a", "c"] * 8),
-        ({"limit": 10}, ["a"] * 2 + ["b"] * 8),
-    ],
-)
-def test_many_segments_are_a_line_for_each_partition(more, expected):
-    """Those in trouble first; who sorts or limits segments wants segments."""
-    screen = write(write_table, list(many_segments()), "rlmm state", only="remote_segment", **more)
-
-    assert re.findall(r"^[! ]*([abc])-0 ", screen, re.MULTILINE) == expected
