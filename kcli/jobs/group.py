@@ -67,7 +67,6 @@ from kcli.rows.groups import (
     GroupOffsetRow,
     GroupRow,
     GroupStorageRow,
-    MemberPartition,
 )
 from kcli.rows.partitions import OfDirectory
 
@@ -419,14 +418,7 @@ def members(partition: Partition, unit: Unit, *, query: GroupQuery) -> YieldAndR
     groups = {key: group for key, group in folded.all_groups().items() if query.wants(key)}
     for group_id, group in groups.items():
         for one in members_of(group, names):
-            assignment = one.assignment
-            yield GroupMemberRow(
-                place,
-                group_id,
-                *one[:4],
-                None if assignment is None else tuple(MemberPartition(*each) for each in assignment),
-                one.subscribed_topics,
-            )
+            yield GroupMemberRow(place, group_id, *one)
     return bool(groups)
 
 

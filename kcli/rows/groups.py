@@ -2,6 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
+from formats.types import TopicPartition
 from kcli.rows.declare import Timestamp
 from kcli.rows.partitions import OfDirectory
 
@@ -61,13 +62,6 @@ class GroupOffsetRow(NamedTuple):
         return is_here and self.position == "unknown"
 
 
-class MemberPartition(NamedTuple):
-    """A partition of a member."""
-
-    topic: str
-    partition: int
-
-
 class GroupMemberRow(NamedTuple):
     """A member of a group."""
 
@@ -78,7 +72,7 @@ class GroupMemberRow(NamedTuple):
     client_id: Annotated[str, "client.id"]
     client_host: Annotated[str, "that it came from"]
     assignment: Annotated[
-        tuple[MemberPartition, ...] | None, "partitions that it has; null where its protocol hides them"
+        tuple[TopicPartition, ...] | None, "partitions that it has; null where its protocol hides them"
     ]
     subscribed_topics: Annotated[tuple[str, ...] | None, "that it asks for; null where that is hidden"]
 

@@ -11,6 +11,7 @@ from formats.errors import FormatError
 from formats.messages.group import CONSUMER_PROTOCOL, CONSUMER_PROTOCOL_FIELDS
 from formats.messages.reader import Collector, read_message
 from formats.primitives import int16
+from formats.types import TopicPartition
 from kcli.kafka.coordinator import group_fold
 from kcli.kafka.coordinator.group_fold import GROUP_METADATA, Fields, FoldedGroup
 
@@ -25,21 +26,14 @@ Names: TypeAlias = Mapping[str, str]
 """Topics by id."""
 
 
-class AssignedPartition(NamedTuple):
-    """A partition that a member has; the id of a topic whose name is not known."""
-
-    topic: str
-    partition: int
-
-
 class Member(NamedTuple):
-    """A member of a group; None for topics that are not known."""
+    """A member of a group; None for topics that are not known, an id for one whose name is not."""
 
     member_id: str
     group_instance_id: str | None
     client_id: str
     client_host: str
-    assignment: tuple[AssignedPartition, ...] | None
+    assignment: tuple[TopicPartition, ...] | None
     subscribed_topics: tuple[str, ...] | None
 
 
@@ -111,9 +105,9 @@ def _embedded(member: Fields, name: str) -> Fields | None:
         return None
 
 
-def _partitions(topics: "list[Fields]", key: str, names: Names) -> tuple[AssignedPartition, ...]:
+def _partitions(topics: "list[Fields]", key: str, names: Names) -> tuple[TopicPartition, ...]:
     named = [(str(topic[key]), number) for topic in topics for number in topic["partitions"]]
-    return tuple(sorted(AssignedPartition(names.get(topic, topic), number) for topic, number in named))
+    return tuple(sorted(TopicPartition(names.get(topic, topic), number) for topic, number in named))
 
 
 def _matched(group: FoldedGroup, member: Fields) -> list[str]:
@@ -136,11 +130,11 @@ def source_topics(group: FoldedGroup) -> set[str]:
     return {topic for topics in _topics_read(group).values() for topic in topics}
 
 
-def _tasks(group: FoldedGroup, current: Fields) -> tuple[AssignedPartition, ...]:
+def _tasks(group: FoldedGroup, current: Fields) -> tuple[TopicPartition, ...]:
     """Return the partitions of the active tasks of a member: a task has one of each topic it reads."""
     topics, tasks = _topics_read(group), current.get("activeTasks", ())
     read = ((topic, task) for task in tasks for topic in topics.get(task["subtopologyId"], ()))
-    assigned = (AssignedPartition(topic, number) for topic, task in read for number in task["partitions"])
+    assigned = (TopicPartition(topic, number) for topic, task in read for number in task["partitions"])
     return tuple(sorted(assigned))
 
 
