@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import RenderableType
 
@@ -115,7 +115,12 @@ def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterat
         facts = {
             "record": f"offset {row.metadata_offset}, epoch {row.metadata_epoch}{time}",
             "topics": number(row.topics),
-            "partitions": joined((number(row.partitions), _trouble(row))),
+            "partitions": joined(
+                (
+                    number(row.partitions),
+                    _trouble(row.partitions_without_leader, row.partitions_below_replicas),
+                )
+            ),
             "brokers": joined((number(row.brokers), fenced)),
             "controllers": f"{number(row.controllers)} registered, voters {ids(row.voters)}, "
             f"leader {'unknown' if row.leader is None else row.leader}",
@@ -132,11 +137,7 @@ def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterat
 SELDOM_THERE = ("acls", "quotas", "scram", "tokens")
 
 
-def _trouble(row: MetadataSummaryRow) -> str:
-    return _of_partitions(row.partitions_without_leader, row.partitions_below_replicas)
-
-
-def _of_partitions(without_leader: int, behind: int) -> str:
+def _trouble(without_leader: int, behind: int) -> str:
     return tally({"without a leader": without_leader, "with replicas out of the ISR": behind})
 
 
@@ -151,8 +152,7 @@ def _summary_verdict(rows: Sequence[MetadataSummaryRow]) -> str:
     offsets = sorted({row.metadata_offset for row in rows})
     ends = f"Offsets {offsets[0]} to {offsets[-1]}" if len(offsets) > 1 else f"Offset {offsets[0]}"
     fine = "every partition has a leader, no broker is fenced" if newest.partitions else "no partition"
-    verdict = joined(trouble) or fine
-    return f"{ends}: {verdict}."
+    return f"{ends}: {joined(trouble) or fine}."
 
 
 METADATA_SUMMARY = table_view(
@@ -163,8 +163,7 @@ METADATA_SUMMARY = table_view(
 def _partitions_verdict(rows: Sequence[MetadataPartitionRow]) -> str:
     without = sum(row.leader == NONE for row in rows)
     behind = sum(len(row.isr) < len(row.replicas) for row in rows)
-    trouble = tally({"without a leader": without, "with replicas out of the ISR": behind})
-    return f"{joined((counted(len(rows), 'partition'), trouble))}."
+    return f"{joined((counted(len(rows), 'partition'), _trouble(without, behind)))}."
 
 
 def _partition_severity(row: MetadataPartitionRow) -> str | None:
@@ -325,9 +324,9 @@ def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[Render
     about = [row for row in rows if row.kind == "partition" or row.change in {"fenced", "unfenced"}]
     if len(partitions) != 1 or len(about) < FEWEST_CHANGES:
         return
-    symbols, leader, isr, fenced = screen.symbols, None, list[int](), set[int]()
-    replicas = {one for row in about for side in (row.before, row.after) for one in side.get("replicas", ())}
-    replicas |= {one for row in about for side in (row.before, row.after) for one in side.get("isr", ())}
+    symbols, fenced = screen.symbols, set[int]()
+    sides = [side for row in about for side in (row.before, row.after)]
+    replicas = {one for side in sides for one in (*side.get("replicas", ()), *side.get("isr", ()))}
     first = next((row.before for row in about if row.before.get("isr")), {})
     leader, isr = first.get("leader"), first.get("isr", [])
     drawn: dict[int, list[str]] = {replica: [] for replica in sorted(replicas)}
@@ -344,10 +343,13 @@ def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[Render
     last = about[-((screen.width - LABEL) // width) :]
     if len(last) < len(about):
         yield sentences(screen, f"The last {len(last)} of {len(about)} changes:")
-    lines: list[list[tuple[str, str]]] = []
-    for one, cells in drawn.items():
-        lane = "".join(cell * min(width, WIDEST) for cell in cells[-len(last) :])
-        lines.append([(f"  broker {one:<5}", "dim"), (lane, "")])
+    lines = [
+        [
+            (f"  broker {one:<5}", "dim"),
+            ("".join(cell * min(width, WIDEST) for cell in cells[-len(last) :]), ""),
+        ]
+        for one, cells in drawn.items()
+    ]
     legend = (
         f"{symbols.stays} leader  {symbols.line} in the ISR  {symbols.note} not in it  {symbols.bad} fenced"
     )
@@ -356,25 +358,27 @@ def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[Render
 
 
 FEWEST_CHANGES, LABEL, WIDEST = 3, 14, 6
+PARTITION_FACTS = {
+    "LEADER": "leader",
+    "ISR": "isr",
+    "EPOCH": "leader_epoch",
+    "ELR": "elr",
+    "REPLICAS": "replicas",
+}
 
 
 def _changes_verdict(rows: Sequence[MetadataChangeRow]) -> str:
-    words = Counter(row.change for row in rows)
-    return (
-        f"{counted(len(rows), 'change')}: {joined(f'{count} {word}' for word, count in words.most_common())}."
-    )
+    words = Counter(row.change for row in rows).most_common()
+    return f"{counted(len(rows), 'change')}: {joined(f'{count} {word}' for word, count in words)}."
 
 
 def draw_metadata_change(answer: TableInput) -> TableView:
     """Return the view of changes: of one partition with its leader and ISR, else in words."""
     one = len({row.name for row in answer.rows if row.kind == "partition"}) == 1
-    of_partition = (
-        ShownColumn("LEADER", _pair("leader"), "changed text"),
-        ShownColumn("ISR", _pair("isr"), "changed text", rank=1),
-        ShownColumn("EPOCH", _pair("leader_epoch"), "changed text", rank=2),
-        ShownColumn("ELR", _pair("elr"), "changed text", rank=3),
-        ShownColumn("REPLICAS", _pair("replicas"), "changed text", rank=4),
-    )
+    of_partition = [
+        ShownColumn(header, _pair(fact), "changed text", rank)
+        for rank, (header, fact) in enumerate(PARTITION_FACTS.items())
+    ]
     in_words = (ShownColumn("OF", lambda row: ": ".join(filter(None, (row.name, _facts(row)))), least=30),)
     view = table_view(
         ShownColumn("OFFSET", "metadata_offset", "number"),
@@ -400,14 +404,6 @@ def _differences_verdict(rows: Sequence[MetadataDifferenceRow]) -> str:
     return f"They differ in {joined([*counts, *['the next producer id'] * (PRODUCER_IDS in kinds)])}."
 
 
-class _Differing(NamedTuple):
-    """All that differs of one."""
-
-    kind: str
-    name: str
-    what: str
-
-
 def _differences(rows: Sequence[MetadataDifferenceRow], screen: Screen) -> Iterator[RenderableType]:
     """Yield a table of a line for each that differs."""
     texts: dict[tuple[str, str], list[str]] = {}
@@ -418,13 +414,12 @@ def _differences(rows: Sequence[MetadataDifferenceRow], screen: Screen) -> Itera
             settings = json.loads(row.after or row.before or "{}") if row.kind in {"config", "quota"} else {}
             text = f"{row.change} {_settings(settings)}".rstrip()
         texts.setdefault((row.kind, row.name), []).append(text)
-    lines = [_Differing(*one, joined(own)) for one, own in texts.items()]
     columns = (
-        ShownColumn("", "kind", style="dim"),
-        ShownColumn("NAME", "name", style="bold", may_overflow=True),
-        ShownColumn("WHAT", "what", least=30),
+        ShownColumn("", lambda line: line[0][0], style="dim"),
+        ShownColumn("NAME", lambda line: line[0][1], style="bold", may_overflow=True),
+        ShownColumn("WHAT", lambda line: joined(line[1]), least=30),
     )
-    yield table(columns, lines, screen)
+    yield table(columns, [*texts.items()], screen)
 
 
 def _value(given: str | None) -> str | None:
