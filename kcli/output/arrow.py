@@ -85,27 +85,15 @@ def _nested(json_schema: Schema) -> DataType:
 
 
 def _kind(json_schema: Schema) -> str:
-    """Return the JSON type of a schema that says all about its values; `open` for one that does not."""
-    if "enum" in json_schema:
-        return "string" if all(isinstance(value, str) for value in json_schema["enum"]) else "open"
-    types = json_schema.get("type")
-    kinds = [kind for kind in (types if isinstance(types, list) else [types]) if kind != "null"]
-    if (
-        kinds in ([], [None])
-        or len(kinds) != 1
-        or (kinds[0] == "array" and "items" not in json_schema)
-        or (kinds[0] == "object" and not json_schema.get("properties"))
-    ):
-        return "open"
-    return str(kinds[0])
+    """Return the JSON type of values but for null; `open` where the schema does not say what they hold."""
+    types = json_schema.get("type", "string")  # an enum has words
+    kind: str = types if isinstance(types, str) else types[0]
+    holds = {"array": "items", "object": "properties"}.get(kind)
+    return kind if holds is None or json_schema.get(holds) else "open"
 
 
 def _is_nullable(json_schema: Schema) -> bool:
-    return (
-        "null" in (json_schema.get("type") or ())
-        or None in json_schema.get("enum", ())
-        or ("type" not in json_schema and "enum" not in json_schema)
-    )
+    return "null" in json_schema.get("type", ())
 
 
 def _is_open(json_schema: Schema) -> bool:
