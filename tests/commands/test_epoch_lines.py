@@ -67,6 +67,11 @@ def test_the_file_of_a_partition_is_whole_and_alone(kcli, tmp_path, words):
     assert (done.exit_code, done.stdout) == (2, "")
 
 
+def test_a_given_log_end_reaches_the_job(tmp_path):
+    rows = ask("end-offset", "--epoch", "all", "--log-end-offset", "35", orders(tmp_path / "d", *LOG))["rows"]
+    assert {(row["log_end_offset"], row["log_end_offset_source"]) for row in rows} == {(35, "given")}
+
+
 def test_the_file_on_disk_is_not_printed_again(kcli, tmp_path):
     done = kcli("epoch", "show", orders(tmp_path / "d", *LOG), "-o", "text")
 

@@ -1,7 +1,5 @@
 """What every command does alike (inputs, formats, columns, findings), shown with two of them."""
 
-import csv
-import io
 import json
 
 import pytest
@@ -72,16 +70,6 @@ class TestFormats:
             f"{orders}/orders-0\t1\t{CLUSTER_ID}\torders\t0\t2\t2\t25\t40\trecovered\tbetween{NO_FENCE}",
         ]
 
-    def test_csv_is_read_back_by_a_csv_reader(self, kcli, log_dir):
-        strange = log_dir.path / 'a "quoted", name'
-        strange.mkdir()
-        (strange / "00000000000000000000.log").write_bytes(b"")
-        (strange / "leader-epoch-checkpoint").write_text("0\n0\n")
-        header, row = csv.reader(io.StringIO(kcli(*ASK, strange, "-o", "csv").stdout))
-
-        assert header == list(declared_type(EndOffsetRow).names)
-        assert row[:5] == [str(strange), "1", CLUSTER_ID, "", ""]
-
     def test_wide_has_every_value_whole_whatever_the_width(self, kcli, orders):
         result = kcli(*ASK, orders / "orders-0", "-o", "wide", env={"COLUMNS": "20"})
         header, row = result.stdout.splitlines()
@@ -103,16 +91,6 @@ class TestFormats:
         ]
         assert "\x1b" not in result.stdout
 
-    def test_text_is_only_where_a_command_has_it(self, kcli, orders):
-        result = kcli(*ASK, orders, "-o", "text")
-
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert (
-            result.stderr
-            == "kcli: --output text: epoch end-offset prints table, wide, json, ndjson, csv, tsv, html,"
-            " markdown\n"
-        )
-
     @pytest.mark.parametrize("output", ["csv", "tsv", "wide"])
     def test_one_kind_of_row_needs_no_only(self, kcli, orders, output):
         (orders / "_rlmm_committed_offsets").write_text("0\n1\n0 5\n")
@@ -123,31 +101,6 @@ class TestFormats:
             ["metadata_partition", "committed_offset"],
             ["0", "5"],
         ]
-
-    def test_only_refuses_a_type_that_does_not_exist(self, kcli, orders):
-        assert kcli("rlmm", "dump", orders, "--only", "epoch").exit_code == 2
-
-
-class TestColumns:
-    def test_columns_are_printed_in_the_order_given(self, kcli, orders):
-        result = kcli(*ASK, orders, "--topic", "orders", "--columns", "end_offset,partition")
-
-        assert result.stdout.splitlines() == ["end_offset\tpartition", "25\t0", "-1\t1", "25\t10"]
-
-    def test_columns_apply_to_json(self, kcli, orders):
-        result = kcli(*ASK, orders / "orders-0", "--columns", "rule,dir", "-o", "json")
-
-        assert [list(row) for row in json.loads(result.stdout)["rows"]] == [["rule", "dir"]]
-
-    def test_sorted_by_two_columns_then_cut(self, kcli, orders):
-        words = ("--sort", "-end_offset,-partition", "--limit", "3", "--no-headers")
-        result = kcli(*ASK, orders, *words, "--columns", "end_offset,partition")
-
-        assert result.stdout.splitlines() == ["25\t10", "25\t0", "25\t0"]
-
-    @pytest.mark.parametrize(("limit", "status"), [(2**63 - 1, 0), (2**63, 2)])
-    def test_the_largest_limit_is_accepted(self, kcli, orders, limit, status):
-        assert kcli(*ASK, orders, "--limit", limit).exit_code == status
 
     def test_limit_0_still_reads_everything(self, kcli, orders):
         result = kcli(*ASK, orders, orders / "absent", "--limit", "0", "-o", "json")
