@@ -13,6 +13,7 @@ import pytest
 from commands.demo import OPENING, STORY
 from kcli.cli.status import PRECEDENCE, ExitStatus, worst
 from kcli.engine.contract import EngineMissingError
+from kcli.jobs.epoch import epoch_cache
 from tests.processes import ENVIRONMENT, KCLI, run_program, unread
 
 pytestmark = pytest.mark.slow
@@ -60,12 +61,6 @@ def test_findings_at_the_level_of_fail_on_exit_1(kcli, orders, level, status):
     assert kcli(*ASK, orders, "--fail-on", level, "-q").exit_code == status
 
 
-def test_writing_in_a_log_dir_is_refused(kcli, orders):
-    result = kcli("truncate", "--to-offset", "3", "--rescue", orders / "saved.ndjson", orders)
-
-    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (5, "", 1)
-
-
 def raising(error):
     def engine(scan, units):
         raise error
@@ -104,18 +99,14 @@ def test_an_internal_error_shows_its_traceback_when_asked(kcli, orders, monkeypa
 
 def test_a_scan_that_breaks_is_70_and_does_not_stop_the_others(kcli, log_dir, orders, monkeypatch):
     log_dir.partition("orders-1")
-    real = (
-        sys.modules["kcli.jobs.epoch.epoch_cache"].end_offset
-        if "kcli.jobs.epoch.epoch_cache" in sys.modules
-        else __import__("kcli.jobs.epoch.epoch_cache", fromlist=["x"]).end_offset
-    )
+    real = epoch_cache.end_offset
 
     def broken(unit, **options):
         if unit.target.name.partition == 0:
             raise ZeroDivisionError("one")
         return real(unit, **options)
 
-    monkeypatch.setattr("kcli.jobs.epoch.epoch_cache.end_offset", broken)
+    monkeypatch.setattr(epoch_cache, "end_offset", broken)
     result = kcli(*ASK, orders, "-o", "json")
     document = json.loads(result.stdout)
 
@@ -270,41 +261,12 @@ def jobs_loaded(imports):
     return re.findall(r"\| +kcli\.jobs\.(\w+)$", imports, re.MULTILINE)
 
 
-def test_a_demo_that_cannot_be_unpacked_is_one_line(kcli, tmp_path):
-    (tmp_path / "file").touch()
-
-    assert kcli("demo", "--keep", tmp_path / "file").stderr == f"kcli: --keep {tmp_path}/file: file exists\n"
-
-
-@pytest.mark.parametrize(
-    "words", [("ls",), ("epoch", "show"), ("epoch", "end-offset", "--epoch", "3"), ("epoch", "at", "3")]
-)
-def test_a_partition_without_a_log_is_answered(kcli, log_dir, words):
-    """After an unclean stop, as the log dir says."""
-    (log_dir.path / "empty-0").mkdir()
-    done = kcli(*words, "-o", "json", log_dir.path)
-
-    document = json.loads(done.stdout)
-    assert document["errors"] == []
-    assert "LOG-007" in {finding["code"] for finding in document["findings"]}
-    assert done.exit_code in {0, 1}
-
-
 def test_text_of_what_cannot_be_read_answers_nothing(kcli, tmp_path):
     (tmp_path / f"{5:020d}.snapshot").write_bytes(bytes(30))
     done = kcli("dump", "-o", "text", tmp_path / f"{5:020d}.snapshot")
 
     assert done.exit_code == 3
     assert done.stdout.startswith("Dumping ")
-
-
-def test_a_line_feed_in_a_name_starts_no_new_line(kcli, tmp_path):
-    (tmp_path / "a\nerror b").mkdir()
-    (tmp_path / "a\nerror b" / "leader-epoch-checkpoint").write_text("0\n0\n")
-    done = kcli("dump", "-o", "text", tmp_path / "a\nerror b" / "leader-epoch-checkpoint")
-
-    assert "Ignoring unknown file" in done.stderr
-    assert not any(text.startswith("error b") for text in done.stderr.splitlines())
 
 
 def test_lines_are_written_many_at_once_though_python_is_asked_not_to_buffer():

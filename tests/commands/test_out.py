@@ -147,6 +147,12 @@ class TestRows:
         assert Path("x.csv").read_text() == "partition\n0\n1\n"
 
 
+NOT_BOTH = (
+    "--sort and --limit need all rows in one process, but with --spark the workers write --out: "
+    "use only one of them"
+)
+
+
 class TestWords:
     @pytest.mark.parametrize(
         ("words", "message"),
@@ -165,22 +171,8 @@ class TestWords:
                 ["-o", "parquet"],
                 "--output parquet: ls prints table, wide, json, ndjson, csv, tsv, html, markdown, prometheus",
             ),
-            (
-                ["--out", "x.csv", "--spark", "--sort", "dir"],
-                (
-                    "--sort and --limit need all rows in one process, but with --spark the workers write "
-                    "--out: "
-                    "use only one of them"
-                ),
-            ),
-            (
-                ["--out", "x.csv", "--spark-master", "local", "--limit", "1"],
-                (
-                    "--sort and --limit need all rows in one process, but with --spark the workers write "
-                    "--out: "
-                    "use only one of them"
-                ),
-            ),
+            (["--out", "x.csv", "--spark", "--sort", "dir"], NOT_BOTH),
+            (["--out", "x.csv", "--spark-master", "local", "--limit", "1"], NOT_BOTH),
         ],
     )
     def test_wrong_targets_are_usage_errors(self, ask, words, message):
@@ -227,54 +219,27 @@ class TestRefusals:
         assert (result.exit_code, result.stdout) == (5, "")
         assert result.stderr.endswith("is a log dir or a partition directory, and kcli never writes there\n")
 
-    def test_a_target_in_a_log_dir_by_a_symlink_is_refused(self, ask, copy):
+    def test_other_targets_that_are_refused(self, ask, copy, tmp_path):
         os.symlink(copy / "orders-0", "link")
-        result, _ = ask("ls", "D", "--out", "link/x.csv")
-
-        assert result.exit_code == 5
-        assert f"--out link/x.csv: {copy}/orders-0 is a log dir" in result.stderr
-
-    def test_a_target_below_a_lone_partition_is_refused(self, ask, copy, tmp_path):
-        alone = tmp_path / "alone" / "orders-0"
-        shutil.copytree(copy / "orders-0", alone)
-        (alone / "deeper" / "still").mkdir(parents=True)
-
-        assert ask("ls", "D", "--out", alone / "deeper" / "still" / "x.csv")[0].exit_code == 5
-        assert ask("ls", "D", "--out", alone.parent / "x.csv")[0].exit_code == 0
-
-    def test_a_target_in_an_input_partition_is_refused(self, ask, copy, tmp_path):
-        shutil.copytree(copy / "orders-0", tmp_path / "strange")
-
-        assert (
-            ask(
-                "dump", tmp_path / "strange", "--only", "dump_batch", "--out", tmp_path / "strange" / "x.csv"
-            )[0].exit_code
-            == 5
+        alone, strange = (
+            shutil.copytree(copy / "orders-0", tmp_path / name) for name in ("alone/orders-0", "strange")
         )
-
-    def test_a_target_in_the_directory_of_a_copied_segment_is_accepted(self, ask, copy):
-        shutil.copy(copy / "orders-0" / "00000000000000000000.log", ".")
-
-        assert ask("dump", "00000000000000000000.log", "--out", "x.csv")[0].exit_code == 0
-
-    def test_a_target_that_is_a_directory_is_refused(self, ask):
+        (alone / "deeper").mkdir()
         os.mkdir("x.csv")
-        result, _ = ask("ls", "D", "--out", "x.csv")
-
-        assert result.exit_code == 5
-        assert result.stderr == "kcli: --out x.csv: this is a directory; remove it, or choose another name\n"
-        assert os.listdir("x.csv") == []
-
-    def test_a_target_that_is_no_regular_file_is_refused(self, ask):
-        os.mkfifo("x.csv")
-
-        assert ask("ls", "D", "--out", "x.csv")[0].exit_code == 5
-
-    def test_a_file_where_a_directory_of_parts_should_be(self, ask):
-        Path("x.csv").write_text("before")
-
-        assert ask("ls", "D", "--out", "x.csv", "--spark")[0].exit_code == 5
-        assert Path("x.csv").read_text() == "before"
+        os.mkfifo("pipe.csv")
+        Path("parts.csv").write_text("before")
+        for command, out, message in (
+            (("ls", "D"), "link/x.csv", f"--out link/x.csv: {copy}/orders-0 is a log dir"),
+            (("ls", "D"), alone / "deeper" / "x.csv", "kcli never writes there"),
+            (("dump", strange, "--only", "dump_batch"), strange / "x.csv", "kcli never writes there"),
+            (("ls", "D"), "x.csv", "--out x.csv: this is a directory; remove it, or choose another name\n"),
+            (("ls", "D"), "pipe.csv", "--out pipe.csv: "),
+            (("ls", "D", "--spark"), "parts.csv", "--out parts.csv: "),
+        ):
+            result, _ = ask(*command, "--out", out)
+            assert (result.exit_code, message in result.stderr) == (5, True), (out, result.stderr)
+        assert (os.listdir("x.csv"), Path("parts.csv").read_text()) == ([], "before")
+        assert ask("ls", "D", "--out", alone.parent / "x.csv")[0].exit_code == 0
 
     def test_a_target_that_is_an_input_is_refused(self, ask):
         Path("x.csv").write_text("before")
