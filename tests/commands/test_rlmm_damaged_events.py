@@ -5,9 +5,7 @@ import struct
 from itertools import pairwise
 
 import pytest
-from typer.testing import CliRunner
 
-from commands.app import app
 from tests.builders import put_record, put_records
 from tests.commands.answers import ask
 from tests.stories import TOPIC_ID, Story, event, uuid
@@ -242,19 +240,14 @@ def test_check_shows_no_damage_of_one_copy_of_the_events_where_another_is_there(
         assert ("RLMM-014" in codes or "RLMM-012" in codes) is is_shown, codes
 
 
-def test_coverage_promises_no_tier_where_events_are_gone(node):
+def test_coverage_promises_no_tier_where_events_are_gone_or_brokers_do_not_read_them(kcli, node, tmp_path):
     without_offsets(0, 0)(node / "__remote_log_metadata-3" / LOG)
-    done = CliRunner().invoke(app, ["rlmm", "coverage", str(node), "-o", "table"])
-    assert "events of the remote segments (RLMM-032)" in " ".join(done.stdout.split())
-
-
-def test_coverage_promises_no_tier_for_events_that_brokers_do_not_read(tmp_path):
-    here = with_flipped_bit(tmp_path, clean=True)
-    partition = cluster().node1 / "t-delete-records-0"
-    words = ["rlmm", "coverage", partition, "--remote-metadata", here, "-o", "table"]
-    drawn = " ".join(CliRunner().invoke(app, [*map(str, words)]).stdout.split())
-
-    assert "Brokers do not read all events of the remote segments (RLMM-035);" in drawn
+    here = remote(with_flipped_bit(tmp_path / "flipped", clean=True))
+    for words, said in (
+        ((node,), "events of the remote segments (RLMM-032)"),
+        ((node_of("t-delete-records-0"), *here), "Brokers do not read all events of the remote segments (RL"),
+    ):
+        assert said in " ".join(kcli("rlmm", "coverage", *words, "-o", "table").stdout.split())
 
 
 @pytest.mark.parametrize(

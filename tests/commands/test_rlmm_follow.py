@@ -142,27 +142,6 @@ def test_a_follower_whose_segment_lacks_its_state_in_remote_storage_tries_for_ev
     assert f"its {lost}: not in" in " ".join(done.stdout.split())
 
 
-def test_on_a_terminal_each_request_has_its_answer(story):
-    first_segments(story)
-    leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
-    follower = story.replica("b", [], [])
-    story.follow(follower, leader)
-    words = ("rlmm", "follow", follower, "--leader", leader, "--remote-metadata", story.root / "events")
-    done = CliRunner().invoke(app, [*map(str, words), "-o", "table"])
-
-    shown = " ".join(done.stdout.split())
-    steps = [
-        "1 fetch from 0, last epoch none: OFFSET_MOVED_TO_TIERED_STORAGE",
-        "2 ListOffsets earliest: 0",
-        "3 ListOffsets earliest local: 6, epoch 2",
-        "4 OffsetForLeaderEpoch 1: epoch 1 ends at 5",
-        f"5 remote segment of epoch 2, offset 5: {uuid(2)}, offsets 3 to 5",
-        "6 truncate the whole log, and begin at 6; log start 0",
-    ]
-    assert done.exit_code == 0
-    assert [step for step in steps if step not in shown] == []
-
-
 def test_a_new_follower_of_a_log_that_begins_later_fetches_from_0_first(story):
     story.remote(1, [(12, 0), (13, 0)], [(0, 12)], [(0, 12)])
     leader = story.replica("a", [(14, 0)], [(0, 12)], log_start=12)

@@ -80,31 +80,11 @@ def test_a_partition_of_the_metadata_topic_is_no_tiered_one():
     assert (status, [error["error"] for error in document["errors"]]) == (3, ["nothing-matched"])
 
 
-def test_remote_metadata_may_be_elsewhere():
-    node1 = cluster().node1
-    found, status = ask("rlmm", "offsets", node1 / "t-plain-0", "--remote-metadata", node1)
-    (row,) = found["rows"]
-    assert (status, row["dir"], row["latest_tiered_offset"]) == (0, str(node1 / "t-plain-0"), 342)
-
-
 def test_remote_metadata_that_is_not_there():
     node1 = cluster().node1
     for path, words in ((node1 / "t-plain-0", "no partition of __remote"), (node1 / "nope", "no such file")):
         done = CliRunner().invoke(app, ["rlmm", "coverage", str(node1), "--remote-metadata", str(path)])
         assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
-
-
-def test_replicas_of_a_metadata_partition_count_once(tmp_path):
-    node1 = cluster().node1
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "meta.properties").write_bytes((node1 / "meta.properties").read_bytes())
-    for directory in node1.glob("__remote_log_metadata-*"):
-        (tmp_path / "other" / directory.name).symlink_to(directory)
-    once, _ = ask("rlmm", "offsets", node1)
-    twice, status = ask("rlmm", "offsets", node1, "--remote-metadata", tmp_path / "other")
-
-    assert status == 0
-    assert twice["rows"] == once["rows"]
 
 
 @pytest.mark.parametrize("words", [("--topic", "t-plain", "--partition", "1"), ("--topic-regex", "t-pl.*")])
