@@ -39,15 +39,21 @@ def group_key(group, kind=2):
     return struct.pack(">h", kind) + text(group)
 
 
-def group_value(*members, protocol_type="consumer", generation=1, protocol="range", since=NOW):
-    """Return a GroupMetadataValue; a member is its id and the topics that it asks for."""
+NO_OWN = (struct.pack(">i", 0), struct.pack(">i", -1))
+
+
+def group_value(*members, protocol_type="consumer", generation=1, protocol="range", since=NOW, own=NO_OWN):
+    """Return a GroupMetadataValue; a member is its id and the topics that it asks for.
+
+    `own` is what it puts into its subscription, and into its assignment, after their lengths.
+    """
     body = struct.pack(">h", 3) + text(protocol_type) + struct.pack(">i", generation)
     body += text(protocol) + (text(members[0][0]) if members else struct.pack(">h", -1))
     body += struct.pack(">qi", since, len(members))
     for name, *topics in members:
-        subscription = struct.pack(">hi", 0, len(topics)) + b"".join(map(text, topics)) + struct.pack(">i", 0)
+        subscription = struct.pack(">hi", 0, len(topics)) + b"".join(map(text, topics)) + own[0]
         held = b"".join(text(topic) + struct.pack(">ii", 1, 0) for topic in topics)
-        assignment = struct.pack(">hi", 0, len(topics)) + held + struct.pack(">i", -1)
+        assignment = struct.pack(">hi", 0, len(topics)) + held + own[1]
         body += text(name) + struct.pack(">h", -1) + text("client") + text("/10.0.0.1")
         body += struct.pack(">ii", 1000, 1000)
         body += b"".join(struct.pack(">i", len(one)) + one for one in (subscription, assignment))

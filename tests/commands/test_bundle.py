@@ -29,8 +29,8 @@ from kcli.kafka.integrity.damaged import VerifiedBatch, verified_batches
 from kcli.logdir.buffers import DataFile
 from tests.builders import put_record, put_records
 from tests.commands.answers import ask
-from tests.groups import NOW, commit_key, commit_value, group_key, text
 from tests.groups import batch as group_batch
+from tests.groups import commit_key, commit_value, group_key, group_value
 from tests.messages import put_message, put_wrapper
 from tests.metadata_records import OTHER_ID, TOPIC_ID, config, put_fields, put_topic, record
 from tests.metadata_records import batch as metadata_batch
@@ -59,20 +59,9 @@ COMMANDS = (
         "txn open",
         "group list",
     ),
-    *(
-        "retention --at 2026-11-22",
-        "group offsets",
-        "group members",
-        "metadata show topics configs scram",
-        "rlmm check",
-    ),
-    *(
-        "producers",
-        "checkpoint show",
-        "lookup timestamp max",
-        "truncate --dry-run --to-offset 3",
-        "epoch check",
-    ),
+    *("retention --at 2026-11-22", "group offsets", "group members", "metadata show topics configs scram"),
+    *("rlmm check", "producers", "checkpoint show", "lookup timestamp max", "epoch check"),
+    "truncate --dry-run --to-offset 3",
 )
 WORDS = {"crc", "message", "error_message", "reason", "found", "expected", "metadata"}
 VARIES = re.compile(r"expired before [0-9]+")
@@ -121,15 +110,7 @@ def put_legacy(base, magic, codec):
 
 def member_value():
     """Return a classic group with one member of a consumer, which has put something of its own there."""
-    given = [struct.pack(">i", 52) + secret().ljust(52, b"-") for _ in range(2)]
-    subscription = struct.pack(">hi", 0, 1) + text("orders") + given[0]
-    assignment = struct.pack(">hi", 0, 1) + text("orders") + struct.pack(">ii", 1, 0) + given[1]
-    body = struct.pack(">h", 3) + text("consumer") + struct.pack(">i", 1) + text("range") + text("m")
-    body += (
-        struct.pack(">qi", NOW, 1) + text("m") + struct.pack(">h", -1) + text("client") + text("/10.0.0.1")
-    )
-    body += struct.pack(">ii", 1000, 1000)
-    return body + b"".join(struct.pack(">i", len(each)) + each for each in (subscription, assignment))
+    return group_value(("m", "orders"), own=[struct.pack(">i", 52) + secret().ljust(52, b"-") for _ in "sa"])
 
 
 @pytest.fixture
@@ -411,16 +392,11 @@ def test_a_torn_batch_keeps_its_length(tmp_path):
 
 
 def test_the_same_log_dirs_give_the_same_bytes(data, tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    row, _, _ = bundle([data], tmp_path / "a" / "one.tar.gz")
-    again, _, _ = bundle([data], tmp_path / "b" / "other.tar.gz")
-    assert (
-        row["sha256"]
-        == again["sha256"]
-        == hashlib.sha256((tmp_path / "a" / "one.tar.gz").read_bytes()).hexdigest()
-    )
-    manifest = json.loads(Path(f"{tmp_path}/a/one.tar.gz.d/kcli-bundle/kcli-bundle.json").read_text())
+    row, _, unpacked_to = bundle([data], tmp_path / "one.tar.gz")
+    again, _, _ = bundle([data], tmp_path / "other.tar.gz")
+    packed = hashlib.sha256((tmp_path / "one.tar.gz").read_bytes()).hexdigest()
+    assert row["sha256"] == again["sha256"] == packed
+    manifest = json.loads(Path(unpacked_to, "kcli-bundle.json").read_text())
     assert manifest["bundle"]["left_out"] == row["left_out"]
 
 
