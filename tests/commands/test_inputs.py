@@ -14,35 +14,6 @@ pytestmark = pytest.mark.slow
 
 
 class TestInputs:
-    def test_a_log_dir_is_all_its_partitions_in_order(self, kcli, orders):
-        result = kcli(*ASK, orders, "-o", "json")
-
-        assert [answer[:2] for answer in answers(result)] == [
-            ("__internal", 0),
-            ("orders", 0),
-            ("orders", 1),
-            ("orders", 10),
-        ]
-
-    @pytest.mark.parametrize(
-        ("words", "partitions"),
-        [
-            (["--topic", "orders"], [0, 1, 10]),
-            (["--topic", "orders", "--partition", "1-9,10"], [1, 10]),
-            (["--topic-regex", "ord"], None),
-            (["--topic-regex", "ord.*", "--partition", "0"], [0]),
-            (["--exclude-internal"], [0, 1, 10]),
-        ],
-    )
-    def test_topic_and_partition_options_select_partitions(self, kcli, orders, words, partitions):
-        result = kcli(*ASK, orders, *words, "-o", "json")
-
-        if partitions is None:
-            assert result.exit_code == 3
-            assert [error["error"] for error in json.loads(result.stdout)["errors"]] == ["nothing-matched"]
-        else:
-            assert [answer[1] for answer in answers(result)] == partitions
-
     def test_a_topic_that_is_not_here_is_an_error_and_the_others_are_answered(self, kcli, orders):
         result = kcli(*ASK, orders, "--topic", "ordres,orders", "-o", "json")
 
@@ -100,18 +71,6 @@ class TestInputs:
         asked = json.loads(kcli("sql", "SELECT code, dir FROM findings", *paths, "-o", "json").stdout)
         assert {"code": "START-009", "dir": str(gone)} in asked["rows"]
         assert "not-a-log-dir" not in {row["code"] for row in asked["rows"]}
-
-    def test_globs_are_expanded(self, kcli, orders):
-        assert [answer[1] for answer in answers(kcli(*ASK, f"{orders}/orders-1*", "-o", "json"))] == [1, 10]
-
-    def test_a_path_that_is_not_utf8_is_read(self, orders):
-        os.rename(os.fsencode(orders / "orders-1"), os.fsencode(orders) + b"/b\xe9-1")
-        done = subprocess.run(
-            [*KCLI, *ASK, os.fsencode(orders) + b"/b\xe9-1", "-o", "json"], capture_output=True, check=False
-        )
-
-        assert done.returncode == 0
-        assert json.loads(done.stdout)["rows"][0]["dir"] == f"{orders}/b%E9-1"
 
     @pytest.mark.parametrize(
         "path", ["s3a://bucket/data", "hdfs://name/data", "file:///data", "S3://bucket/data"]
