@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.answers import prediction
+from tests.commands.answers import ask, prediction
 from tests.partitions import epoch_lines, log_dir, orders, put_range, segment
 from tests.recordings import pack
 
@@ -116,25 +116,6 @@ def test_metadata_of_another_topic_of_this_name_says_nothing(kcli, of_another_cl
     assert {row["error"] for row in said["rows"]} == {"UNKNOWN_TOPIC_OR_PARTITION"}
 
 
-def test_a_replica_that_would_not_load_is_an_error(folder, tmp_path):
-    broken = tmp_path / "plain-0"
-    broken.mkdir()
-    (broken / "00000000000000000000.log").write_bytes(b"")
-    (broken / "leader-epoch-checkpoint").write_text("x\n")
-    document = elect(folder / HERE / "plain-0", broken, status=3)
-
-    (error,) = document["errors"]
-    assert error["path"] == str(broken / "leader-epoch-checkpoint")
-    assert document["rows"] == []
-
-
-def test_one_replica_cannot_be_elected(kcli, folder):
-    done = kcli("replica", "elect", folder / HERE)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "expected two replicas of a partition at least" in done.stderr
-
-
 @pytest.fixture
 def copies(folder, tmp_path):
     """Return two replicas without the files of their log dirs: no high watermark is known."""
@@ -224,9 +205,24 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
     assert "Nothing is lost" not in drawn
 
 
-@pytest.mark.parametrize("command", ["epoch diff", "replica elect", "replica diff"])
-def test_a_path_that_cannot_be_read_is_named_where_one_replica_is_left(kcli, demo, command):
-    done = kcli(*command.split(), demo / "orders-0", "nope")
+OF_REPLICAS = ["epoch diff", "replica elect", "replica diff"]
 
+
+@pytest.mark.parametrize("command", OF_REPLICAS)
+def test_one_replica_is_too_few_and_a_path_that_cannot_be_read_is_named(kcli, demo, command):
+    done = kcli(*command.split(), demo / "orders-0", "nope")
     assert done.exit_code == 4
     assert "error nope: no such file or directory" in done.stderr
+    done = kcli(*command.split(), demo / "orders-0")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "expected two replicas of a partition at least" in done.stderr
+
+
+@pytest.mark.parametrize("command", [*OF_REPLICAS, "truncate --dry-run --leader"])
+def test_a_replica_that_does_not_load_is_an_error_of_its_directory(tmp_path, command):
+    broken, whole = (orders(tmp_path / name, put_range(0, 20)) for name in "ab")
+    (broken / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
+    document, status = ask(*command.split(), broken, whole)
+
+    (error,) = document["errors"]
+    assert (status, document["rows"], error["path"]) == (3, [], f"{broken}/leader-epoch-checkpoint")

@@ -53,32 +53,6 @@ def made(root, *batches, epochs):
     return orders(root / "d", *batches, epochs=epochs)
 
 
-@pytest.mark.parametrize(
-    ("other", "epochs", "expected"),
-    [
-        ([(0, 20, 0), (20, 20, 1)], [(0, 0), (1, 20)], (None, 1, 10, 0)),
-        ([(0, 20, 0), (20, 40, 1)], [(0, 0), (1, 20)], (None, 1, 0, 10)),
-        ([(0, 20, 0), (20, 30, 2)], [(0, 0), (2, 20)], (20, 0, 30, 30)),
-        ([(0, 50, 0)], [(0, 0)], (20, 0, 30, 30)),
-        ([(0, 10, 3)], [(3, 0)], (0, None, 50, 10)),
-        ([(80, 10, 1)], [(1, 80)], (None, None, 0, 10)),
-    ],
-)
-def test_two_histories(tmp_path, other, epochs, expected):
-    here = made(tmp_path / "a", put_range(0, 20), put_range(20, 30, 1), epochs=[(0, 0), (1, 20)])
-    there = made(tmp_path / "b", *(put_range(*one) for one in other), epochs=epochs)
-    (row,) = diff(here, there, status=int(expected[0] is not None))["rows"]
-
-    found = (
-        row["divergence_offset"],
-        row["last_common_epoch"],
-        row["records_only_here"],
-        row["records_only_there"],
-    )
-    assert found == expected
-    assert row["other_dir"] == str(there)
-
-
 def test_the_first_replica_with_each_other_one(folder):
     names = ("before-leader", "before-follower", "after-follower-stopped")
     words = [folder / name / "segments-0" for name in names]
@@ -88,21 +62,6 @@ def test_the_first_replica_with_each_other_one(folder):
         (str(words[1]), 40),
         (str(words[2]), None),
     ]
-
-
-def test_one_replica_is_a_usage_error(kcli, folder):
-    done = kcli("epoch", "diff", folder / "before-leader")
-
-    assert (done.exit_code, done.stdout) == (2, "")
-
-
-def test_a_replica_that_does_not_load_is_an_error_of_its_directory(tmp_path):
-    here = made(tmp_path / "a", put_range(0, 20), epochs=[(0, 0)])
-    there = made(tmp_path / "b", put_range(0, 20), epochs=[(0, 0)])
-    (there / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
-    (error,) = diff(here, there, status=3)["errors"]
-
-    assert error["path"].startswith(str(there))
 
 
 def test_a_replica_without_checkpoint_is_a_finding(kcli, tmp_path):

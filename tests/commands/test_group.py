@@ -158,46 +158,12 @@ def test_a_pending_commit_alone_has_no_lag(tmp_path, kcli):
     assert drawn.startswith("1 group, 0 offsets: nothing committed yet, 1 pending.")
 
 
-def test_without_the_log_the_position_is_not_known(tmp_path):
-    (row,) = document("group", "offsets", coordinator(tmp_path / "d", commit(0)))["rows"]
-    assert (row["position"], row["lag"], row["log_end_offset"]) == ("unknown", None, None)
-
-
-@pytest.mark.parametrize(
-    ("batches", "expires"),
-    [
-        ([commit(0, at=NOW)], NOW + WEEK),
-        ([commit(0, at=NOW, version=1, expires=NOW + 3)], NOW + 3),
-        ([commit(0), batch(1, (group_key("g"), group_value(("m", "orders"))))], None),
-        ([commit(0, at=NOW), batch(1, (group_key("g"), group_value(("m", "other"))))], NOW + WEEK),
-        ([commit(0, at=NOW), batch(1, (group_key("g"), group_value(since=NOW + 9)))], NOW + 9 + WEEK),
-        ([commit(0), batch(1, (group_key("g"), group_value(("m",), protocol_type="connect")))], None),
-        ([commit(0, at=NOW), commit(1, producer=4)], None),
-    ],
-)
-def test_offsets_expire_as_the_coordinator_removes_them(tmp_path, batches, expires):
-    directory = coordinator(tmp_path / "d", *batches)
-    (row,) = document("group", "offsets", directory)["rows"]
-    assert row["expire_timestamp"] == expires
-    later = document("group", "offsets", "--at", NOW + 2 * WEEK, directory)["rows"]
-    assert [one["expired"] for one in later] == [expires is not None]
-
-
 def test_the_retention_is_that_of_the_server_config(tmp_path):
     directory = coordinator(tmp_path / "d", commit(0, at=NOW))
     config = tmp_path / "server.properties"
     config.write_text(f"node.id=7\nlog.dirs={tmp_path / 'd'}\noffsets.retention.minutes=2\n")
     (row,) = document("group", "offsets", "--server-config", config, directory)["rows"]
     assert row["expire_timestamp"] == NOW + 120_000
-
-
-def test_a_commit_of_an_open_transaction_is_pending(tmp_path):
-    log = commit(0, offset=2), commit(1, offset=5, producer=9), commit(2, partition=1, offset=8, producer=9)
-    first, second = document("group", "offsets", coordinator(tmp_path / "a", *log))["rows"]
-    assert (first["committed_offset"], first["pending_offset"], first["pending_producer_id"]) == (2, 5, 9)
-    assert (second["committed_offset"], second["pending_offset"]) == (None, 8)
-    first, second = document("group", "offsets", coordinator(tmp_path / "b", *log, ended(3, 9)))["rows"]
-    assert (first["committed_offset"], second["committed_offset"], first["pending_offset"]) == (5, 8, None)
 
 
 def test_at_asks_for_an_earlier_state(tmp_path):

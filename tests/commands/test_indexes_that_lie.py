@@ -72,15 +72,3 @@ def test_lookup_of_an_offset_scans(kcli, partition):
     (row,) = json.loads(done.stdout)["rows"]
 
     assert (row["found"], row["batch_base_offset"]) == (True, 200)
-
-
-@pytest.mark.parametrize(("asked", "offset"), [("1700000000205", 205), ("max", 399)])
-def test_lookup_of_a_timestamp_is_no_error(kcli, partition, asked, offset):
-    document = json.loads(kcli("lookup", "timestamp", asked, partition, "-o", "json").stdout)
-
-    assert document["errors"] == []
-    if (
-        int.from_bytes((partition / LOG.replace(".log", ".index")).read_bytes()[12:16], "big", signed=True)
-        < 0
-    ):
-        assert [row["offset"] for row in document["rows"]] == [offset]

@@ -33,14 +33,6 @@ def test_a_partition_in_two_log_dirs_of_a_broker(tmp_path):
     assert ask("ls", second)[1] == 0
 
 
-def test_copies_of_a_log_dir_are_no_duplicates(tmp_path):
-    for name in ("before", "after"):
-        two_log_dirs(tmp_path / name, "AAAAAAAAAAAAAAAAAAAAZw", "AAAAAAAAAAAAAAAAAAAAZw")
-    first, second = tmp_path / "before" / "d0", tmp_path / "after" / "d0"
-    answer, status = ask("ls", first, second)
-    assert ([one["code"] for one in answer["findings"] if one["severity"] == "error"], status) == ([], 0)
-
-
 def test_copies_of_a_log_dir_side_by_side_are_one_contradiction(tmp_path):
     first, second = two_log_dirs(tmp_path, "AAAAAAAAAAAAAAAAAAAAZw", "AAAAAAAAAAAAAAAAAAAAZw")
     for command in ("ls", "scan"):

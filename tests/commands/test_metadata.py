@@ -327,11 +327,6 @@ def test_export_quotes_for_a_shell_and_for_the_tools(kcli, log_dir):
     assert shlex.split(secret)[-1] == "ssl.keystore.password=hush"
 
 
-def test_a_list_is_in_brackets_for_kafka_configs(kcli, log_dir):
-    lines = kcli("metadata", "export", "configs", "-o", "text", log_dir).stdout
-    assert "cleanup.policy=[compact,delete],retention.ms=1000" in lines
-
-
 def test_what_lies_behind_damage_is_folded_and_the_answer_is_incomplete(kcli, tmp_path):
     batches = [batch(offset, value) for offset, value in enumerate(CLUSTER)]
     batches[5] = batches[5][:-1] + b"?"

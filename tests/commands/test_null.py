@@ -64,10 +64,3 @@ def test_a_text_that_would_break_a_cell(kcli, log_dir, text):
     result = kcli("ls", log_dir.path, "--null", text)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--null" in result.stderr
-
-
-def test_paths_that_end_in_nul_have_another_option(kcli, log_dir):
-    log_dir.partition("orders-0")
-    for option in ("-0", "--nul"):
-        result = kcli("ls", "-", option, "--columns", "topic", input=f"{log_dir.path / 'orders-0'}\0")
-        assert result.stdout.splitlines()[1:] == ["orders"]

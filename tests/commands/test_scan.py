@@ -67,10 +67,6 @@ def test_csv_has_one_kind_of_rows(kcli, data, words, columns):
     assert (done.exit_code, header.split(","), len(lines)) == (0, list(columns), 3)
 
 
-def test_summary_in_a_document(kcli, data):
-    assert {row["type"] for row in document(kcli, data, "--summary")[0]["rows"]} == {"scan_partition"}
-
-
 def test_topic_and_columns_options_apply_to_scan(kcli, data):
     done = kcli(
         "scan", data, "--exclude-internal", "--columns", "partition,records,epochs,valid_batches", "-o", "csv"

@@ -44,10 +44,6 @@ def test_the_broker_comes_first_and_a_flat_format_shows_the_partitions(kcli, dem
     assert only[0].startswith("broker_id\t") and len(only) == 2
 
 
-def test_several_processes_give_the_same(kcli, demo):
-    assert kcli(*STARTUP, "--jobs", "2", demo).stdout == kcli(*STARTUP, demo).stdout
-
-
 def test_a_start_that_fails_is_status_1(kcli, demo, tmp_path):
     copy = tmp_path / "data"
     shutil.copytree(demo, copy)
@@ -61,13 +57,6 @@ def test_a_start_that_fails_is_status_1(kcli, demo, tmp_path):
     assert selected.exit_code == 1 and broker(selected) == broker(done)
     rows = json.loads(selected.stdout)["rows"][1:]
     assert [(row["topic"], row["partition"]) for row in rows] == [("orders", 1)]
-
-
-def test_flushed_records_that_no_file_has_are_lost_without_a_number(kcli, stopped):
-    (stopped / "codecs-0" / "00000000000000000000.log").write_bytes(b"")
-    done = kcli(*STARTUP, stopped)
-    assert done.exit_code == 1 and broker(done)["records_lost"] is None
-    assert "LOG-025" in {one["code"] for one in json.loads(done.stdout)["findings"]}
 
 
 def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, tmp_path):

@@ -105,16 +105,6 @@ def test_a_follower_without_leader_is_an_error_and_the_others_are_answered(folde
     assert (error["error"], error["path"]) == ("no-leader", str(words[1]))
 
 
-def test_a_leader_that_does_not_load_is_an_error_of_its_directory(folder, tmp_path):
-    leader = tmp_path / "d" / "plain-0"
-    shutil.copytree(folder / "before-leader" / "plain-0", leader)
-    (leader / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
-    document = ask("--leader", leader, folder / "before-follower" / "plain-0", status=3)
-
-    (error,) = document["errors"]
-    assert error["path"].startswith(str(leader))
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -71,12 +71,6 @@ def test_latest_is_not_made_up(tmp_path):
     assert concluded(document) == [("undefined", None, None)]
 
 
-def test_a_position_that_stays_is_no_difference(directory):
-    document = asked("validate", "--position", "20:2", "--position", "1:0", directory)
-
-    assert {row["outcome"] for row in document["rows"]} == {"valid"}
-
-
 @pytest.mark.parametrize(
     ("current", "error", "findings"),
     [
