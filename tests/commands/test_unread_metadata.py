@@ -1,7 +1,7 @@
 """Metadata that a broker wrote for its own user alone (mode 0400), under a kcli that another user runs."""
 
 import json
-import shutil
+from typing import NamedTuple
 
 import pytest
 
@@ -15,103 +15,123 @@ from typer.testing import CliRunner
 from commands.app import app
 
 def answer(words, *log_dirs):
-    run = CliRunner().invoke(app, [*words.split(), *log_dirs, "-o", "json"])
-    return run.exit_code, json.loads(run.stdout)
+    run = CliRunner().invoke(app, [*words.split(), *log_dirs])
+    return run.exit_code, json.loads(run.stdout) if words.endswith("json") else run.stdout
+
 """
+BOTH = ("d0", "d1")
 
 
-def answers(root, *commands, names=("d0", "d1")):
-    """Return status and document of commands over log dirs, by a user who may do only what everybody may."""
-    own = root.parent / "own"
-    shutil.copytree(root, own)  # other files are read with all rights, so that nothing is left to import
-    first = "\n".join(f"answer({words!r}, *(f'{own}/{{name}}' for name in {names!r}))" for words in commands)
-    then = f"print(json.dumps([answer(words, *sys.argv[1:]) for words in {commands!r}]))"
-    said = json.loads(as_unprivileged(f"{ANSWER}\n{first}", then, *(root / name for name in names)))
-    return [(status, document, codes(document)) for status, document in said]
+def snapshots(root):
+    return (root / "d0" / METADATA).glob("*.checkpoint")
 
 
-def codes(document):
-    return {finding["code"] for finding in document["findings"]}
-
-
-def unread(document):
-    return [(error["path"], error["error"]) for error in document["errors"]]
-
-
-def broker_row(document):
-    return next(row for row in document["rows"] if row["type"] == "startup_broker")
-
-
-@pytest.fixture
-def root(tmp_path):
-    (tmp_path / "dirs").mkdir()
-    prepare("4.3.1-snapshot", "healthy", tmp_path / "dirs")
-    return tmp_path / "dirs"
-
-
-def without_log(root):
+def snapshots_alone(root):
     """Leave of the metadata the snapshots alone."""
     for path in (root / "d0" / METADATA).glob(f"{0:020}.*"):
         path.unlink()
+    return snapshots(root)
 
 
-def test_a_snapshot_of_mode_0400_is_an_error_and_stops_no_broker(root):
-    snapshot = newest_snapshot(root)
-    snapshot.chmod(0)
-    for status, document, found in answers(root, "startup", "check", "ls"):
-        assert (status, unread(document)) == (4, [(str(snapshot), "no-permission")])
-        assert not found & {"START-009", "META-008"}
+def of_metadata(name):
+    return lambda root: [root / "d0" / METADATA / name]
 
 
-def test_metadata_beside_the_log_dirs_and_that_of_all_releases_is_an_error_too(root):
-    snapshot = newest_snapshot(root)
-    snapshot.chmod(0)
-    beside = answers(root, "startup", "check", "ls", names=("d1",))
-    shutil.rmtree(root.parent / "own")
-    for status, document, found in (*beside, *answers(root, "startup --releases", "startup --topic orders")):
-        assert (status, unread(document)) == (4, [(str(snapshot), "no-permission")])
-        assert "START-009" not in found
+def newest(root):
+    return [newest_snapshot(root)]
 
 
-@pytest.mark.parametrize("name", [f"{0:020}.log", "quorum-state", "."])
-def test_what_no_metadata_decides_is_judged(root, name):
-    path = root / "d0" / METADATA / name
-    path.chmod(0)
-    ((status, document, found),) = answers(root, "startup")
-    row = broker_row(document)
+SCENES = {
+    "newest": (newest, BOTH, ["startup", "check", "ls", "startup --releases", "startup --topic orders"]),
+    "newest, beside": (newest, ("d1",), ["startup", "check", "ls"]),
+    "newest, drawn": (newest, BOTH, ["startup -o table"]),
+    "log": (of_metadata(f"{0:020}.log"), BOTH, ["startup"]),
+    "quorum-state": (of_metadata("quorum-state"), BOTH, ["startup"]),
+    "all": (of_metadata("."), BOTH, ["startup", "retention", "txn list"]),
+    "snapshots": (snapshots, BOTH, ["retention", "txn list"]),
+    "snapshots alone": (snapshots_alone, BOTH, ["retention", "compact", "txn list", "txn open"]),
+}
+"""What is unread, the log dirs that are named, and commands."""
+
+
+class Said(NamedTuple):
+    """The status and document of a command, and the codes of its findings."""
+
+    status: int
+    document: dict
+
+    @property
+    def codes(self):
+        return {finding["code"] for finding in self.document["findings"]}
+
+    @property
+    def unread(self):
+        return [(error["path"], error["error"]) for error in self.document["errors"]]
+
+
+def made(root):
+    root.mkdir()
+    prepare("4.3.1-snapshot", "healthy", root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What each scene's commands say to a user who may do only what everybody may, and its directory."""
+    top = tmp_path_factory.mktemp("unread")
+    roots, asked = {}, []
+    for name, (unread, names, commands) in SCENES.items():
+        roots[name] = made(top / name.replace(" ", "-"))
+        for path in unread(roots[name]):
+            path.chmod(0)
+        lines = [one if "-o" in one else f"{one} -o json" for one in commands]
+        asked += [(name, line, *(f"{roots[name]}/{one}" for one in names)) for line in lines]
+    own = made(top / "own")  # once before, so that nothing is left to import
+    lines = sorted({line for _, line, *_ in asked})
+    first = f"for words in {lines!r}: answer(words, *{[f'{own}/{name}' for name in BOTH]!r})"
+    then = f"print(json.dumps([answer(*words) for _, *words in {asked!r}]))"
+    answers = json.loads(as_unprivileged(ANSWER + first, then, *(root / "d0" for root in roots.values())))
+    found = {name: [] for name in SCENES}
+    for (name, *_), answer in zip(asked, answers, strict=True):
+        found[name].append(Said(*answer))
+    return lambda name: (found[name], roots[name])
+
+
+@pytest.mark.parametrize("scene", ["newest", "newest, beside"])
+def test_a_snapshot_of_mode_0400_is_an_error_and_stops_no_broker(said, scene):
+    answers, root = said(scene)
+    for one in answers:
+        assert (one.status, one.unread) == (4, [(str(newest_snapshot(root)), "no-permission")])
+        assert not one.codes & {"START-009", "META-008"}
+
+
+@pytest.mark.parametrize("scene", ["log", "quorum-state", "all"])
+def test_what_no_metadata_decides_is_judged(said, scene):
+    one = said(scene)[0][0]
+    row = next(row for row in one.document["rows"] if row["type"] == "startup_broker")
     assert (row["outcome"], row["error"], row["metadata_path"]) == ("starts", None, None)
-    assert (status == 4, "START-009" in found) == (name != "quorum-state", False)
+    assert (one.status == 4, "START-009" in one.codes) == (scene != "quorum-state", False)
 
 
-def test_the_first_lines_say_that_the_metadata_is_not_judged(root):
-    newest_snapshot(root).chmod(0)
-    shutil.copytree(root, root.parent / "own")
-    run = "CliRunner().invoke(app, ['startup', f'{}/d0', f'{}/d1', '-o', 'table']).stdout"
-    own, there = (run.replace("{}", str(place)) for place in (root.parent / "own", root))
-    text = as_unprivileged(f"{ANSWER}\n{own}", f"print({there})", root / "d0")
+def test_the_first_lines_say_that_the_metadata_is_not_judged(said):
+    ((_, text),), _ = said("newest, drawn")
     assert text.startswith("Incomplete: 1 input was not read")
     assert "would start (Kafka" in text
     assert "No readable metadata log is here: what the metadata decides is not judged" in text
 
 
-def test_a_log_that_has_all_that_the_snapshots_hold_gives_the_settings(root):
-    for path in (root / "d0" / METADATA).glob("*.checkpoint"):
-        path.chmod(0)
-    for status, document, found in answers(root, "retention", "txn list"):
-        assert (status, unread(document), "META-009" in found) == (0, [], False)
+def test_a_log_that_has_all_that_the_snapshots_hold_gives_the_settings(said):
+    for one in said("snapshots")[0]:
+        assert (one.status, one.unread, "META-009" in one.codes) == (0, [], False)
 
 
-def test_settings_that_only_an_unread_snapshot_has_are_an_error(root):
-    without_log(root)
-    for path in (root / "d0" / METADATA).glob("*.checkpoint"):
-        path.chmod(0)
-    for status, document, _ in answers(root, "retention", "compact", "txn list", "txn open"):
-        ((path, error),) = unread(document)
-        assert (status, error, path.endswith(".checkpoint")) == (4, "no-permission", True)
+def test_settings_that_only_an_unread_snapshot_has_are_an_error(said):
+    for one in said("snapshots alone")[0]:
+        ((path, error),) = one.unread
+        assert (one.status, error, path.endswith(".checkpoint")) == (4, "no-permission", True)
 
 
-def test_the_rows_of_what_was_read_are_there_nevertheless(root):
-    (root / "d0" / METADATA).chmod(0)
-    for status, document, found in answers(root, "retention", "txn list"):
-        assert (status, bool(document["rows"])) == (4, True)
-        assert found <= {"META-009", "COORD-005"}
+def test_the_rows_of_what_was_read_are_there_nevertheless(said):
+    for one in said("all")[0][1:]:
+        assert (one.status, bool(one.document["rows"])) == (4, True)
+        assert one.codes <= {"META-009", "COORD-005"}
