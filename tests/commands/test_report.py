@@ -137,7 +137,13 @@ READERS = {
 
 
 @pytest.mark.parametrize("topic", READERS)
-@pytest.mark.parametrize(("damage", "status"), [("loop", 4), ("directory", 1), ("checksum", 1)])
+@pytest.mark.parametrize(
+    ("damage", "status"),
+    [
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in (("loop", 4), ("directory", 1))),
+        ("checksum", 1),
+    ],
+)
 def test_what_was_not_read_is_no_good_verdict_and_has_its_path(tmp_path, topic, damage, status):
     root = log_dir(tmp_path / "d")
     log = root / f"{topic}-0" / f"{0:020}.log"
