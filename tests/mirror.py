@@ -28,6 +28,7 @@ ELSEWHERE = {
     # commands
     "commands/checkpoint.py": SCREENS,
     "commands/demo.py": "tests/recordings/test_demo.py",
+    "commands/epoch.py": "tests/commands/test_epoch_diff.py",
     "commands/partition_for.py": "tests/commands/test_identifiers.py",
     "commands/producers.py": "tests/kcli/jobs/test_producers.py",
     "commands/compact.py": "tests/kcli/jobs/test_compact.py",
@@ -107,6 +108,7 @@ ELSEWHERE = {
     "kcli/jobs/salvage/salvage.py": "tests/oracle/test_salvage_oracle.py",
     "kcli/jobs/salvage/selected_batches.py": "tests/commands/test_salvage.py",
     "kcli/jobs/log_pass/log_targets.py": "tests/kcli/jobs/log_pass/test_scan.py",
+    "kcli/kafka/coordinator/loads.py": "tests/commands/test_group.py",
     "kcli/kafka/coordinator/storage_use.py": "tests/commands/test_group.py",
     "kcli/kafka/coordinator/*": "tests/kcli/kafka/coordinator/test_group_fold.py",
     "kcli/kafka/kraft/metadata_kinds.py": "tests/oracle/test_metadata_image_oracle.py",

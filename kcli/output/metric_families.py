@@ -73,7 +73,7 @@ DERIVED: dict[str, Callable[[Any], object]] = {
 """Labels that are no columns, or whose null has a word."""
 RESULTS = (CLEAN, WARNING, DAMAGED, WILL_NOT_LOAD)
 DIRECTORY_STATES = ("normal", "delete", "stray", "future")
-OUTCOMES = get_args(ReplicaOutcome)
+REPLICA_OUTCOMES = get_args(ReplicaOutcome)
 BY_TOPIC, BY_LOG_DIR, BY_SUM, BY_GROUP = "broker_id topic", "broker_id log_dir", "by name", "group_id topic"
 STOPS_CLEANING = frozenset({"cleaning-failed", "log.cleaner.enable", "open-transaction"})
 
@@ -126,7 +126,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
     )
     + _of(
         StartupRow,
-        Metric("replicas", "Replicas by what becomes of them.", "broker_id outcome", every=OUTCOMES),
+        Metric("replicas", "Replicas by what becomes of them.", "broker_id outcome", every=REPLICA_OUTCOMES),
         _flag(
             "replica_outcome",
             "1 for a replica that does not load, or whose records are lost, all or some.",

@@ -5,9 +5,7 @@ import pytest
 from formats.batch import BatchHeader
 from formats.errors import TruncatedError, UnsupportedError
 from formats.legacy import is_valid, read_header
-
-V1 = bytes.fromhex("0000000000000005000000186a5500fb01000000018bcfe56800ffffffff000000027631")
-V0 = bytes.fromhex("00000000000000050000001257e7496e0000000000026b31000000027631")
+from tests.formats.message_sets import V0, V1
 
 
 def test_vector_of_magic_1():

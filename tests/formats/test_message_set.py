@@ -10,9 +10,8 @@ from formats.errors import CorruptError, LimitError, TruncatedError, Unsupported
 from formats.legacy import MESSAGE_V1
 from formats.message_set import LegacyRecord, base_offset, message_set, messages, set_records
 from tests.builders import attempt
-from tests.formats.message_sets import BENT
+from tests.formats.message_sets import BENT, V0, V1
 from tests.formats.recorded import batches, stored
-from tests.formats.test_legacy import V0, V1
 from tests.messages import put_message, put_set, put_wrapper
 
 LIMIT = 1 << 20
