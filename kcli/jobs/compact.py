@@ -1,20 +1,18 @@
 """`compact`: what one cleaning would do to each compacted log; nothing is changed."""
 
-from collections.abc import Generator
-
 from formats.names import CLUSTER_METADATA
 from kcli.jobs.common import Yield, partition_job, where
 from kcli.jobs.held_log import CLEANING_FAILS, FAILED, RetentionQuery, configured, hold
 from kcli.jobs.log_times import ends_of
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.kraft.log_config import POLICY
 from kcli.kafka.kraft.metadata_loader import undecodable_findings
-from kcli.kafka.storage.cleaner_pass import CleanedLog, Cleaning, DroppedRecord, clean
+from kcli.kafka.storage.cleaner_pass import Cleaning, DroppedRecord, clean
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.rows.compact import CompactPartitionRow, CompactRecordRow, CompactSegmentRow
-from kcli.rows.partitions import Where
 
 KEEPS_ITS_END = (4, 4)
 """Before this release the last batch of a cleaning stayed, though empty; since then that below the high
@@ -55,13 +53,13 @@ def compact(
         config.number("segment.index.bytes"),
         config.cleaner_keys,
     )
-    place = where(partition)
+    place, dropped = where(partition), list[DroppedRecord]()
     try:
-        after = yield from _gone(clean(cleaning, point), place, is_shown=records)
+        after = collect_findings(clean(cleaning, point), dropped if records else None)
     except BrokerError as error:
         raise FileError(error.path, FAILED, CLEANING_FAILS.format(error), error.position) from error
-    for segment in after.segments:
-        yield CompactSegmentRow(place, *segment)
+    yield from (CompactRecordRow(place, *record) for record in dropped)
+    yield from (CompactSegmentRow(place, *segment) for segment in after.segments)
     yield CompactPartitionRow(
         place,
         picked=cleanable.is_picked,
@@ -77,20 +75,6 @@ def compact(
         tombstones_removed=after.tombstones_removed,
     )
     yield from policy_log.findings((), point, ends)
-
-
-def _gone(
-    steps: Generator[DroppedRecord, None, CleanedLog], place: Where, *, is_shown: bool
-) -> Generator[CompactRecordRow, None, CleanedLog]:
-    """Yield a row for each record that goes, where they are to be shown; return the log afterwards."""
-    while True:
-        try:
-            gone = next(steps)
-        except StopIteration as end:
-            after: CleanedLog = end.value
-            return after
-        if is_shown:
-            yield CompactRecordRow(place, *gone)
 
 
 def _modified(loaded: LoadedLog) -> dict[int, int]:

@@ -31,16 +31,9 @@ from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch
 from kcli.rows.lookups import FoundBatch, FoundRecord
 
-IN_BATCH = "in batch"
-OFFSET_GAP = "gap"
-LOG_END = "log end"
-ABOVE_LOG_END = "above log end"
-BELOW_LOG_START = "below log start"
 IN_REMOTE_STORAGE = "remote"
 NO_BATCH = "no batch"
 FOUND = "found"
-AFTER_ALL = "after all records"
-NOT_IN_SEGMENT = "not in segment"
 NO_TIMESTAMPS = "no timestamps"
 Answer: TypeAlias = FoundRecord | str  # what was found, or why nothing was
 
@@ -50,29 +43,28 @@ def outside(
 ) -> str | None:
     """Return why a fetch at `offset` finds nothing before any segment is looked at; None if it is inside."""
     if offset < log_start_offset:
-        return f"{BELOW_LOG_START}: the log starts at {log_start_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
+        return f"below log start: the log starts at {log_start_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
     if offset < min(local_log_start_offset, log_end_offset):
         return (
             f"{IN_REMOTE_STORAGE}: the local log starts at {local_log_start_offset}; "
             "the broker reads this offset from remote storage"
         )
     if offset == log_end_offset:
-        return f"{LOG_END}: the next record gets this offset; a fetch waits for it"
+        return "log end: the next record gets this offset; a fetch waits for it"
     if offset > log_end_offset:
-        return f"{ABOVE_LOG_END}: the log ends at {log_end_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
+        return f"above log end: the log ends at {log_end_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
     return None
 
 
 def reason_of(base_offset: int, offset: int, *, is_wrapper: bool = False) -> str:
     """Return why a batch is the answer; the header of a wrapper has its last offset as the base offset."""
     if is_wrapper:
-        return f"{IN_BATCH}: a compressed message of magic 0 or 1, whose first offset is inside it"
+        return "in batch: a compressed message of magic 0 or 1, whose first offset is inside it"
     if base_offset > offset:
         return (
-            f"{OFFSET_GAP}: offsets {offset} to {base_offset - 1} are not found; a fetch returns the batch "
-            "after them"
+            f"gap: offsets {offset} to {base_offset - 1} are not found; a fetch returns the batch after them"
         )
-    return IN_BATCH
+    return "in batch"
 
 
 def first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[FoundBatch, str] | None:
@@ -144,13 +136,11 @@ def at_or_after(partition: Partition, loaded: LoadedLog, asked: int, limit: int)
             message = "no such record in it; later segments are not searched"
             yield Finding("LOOKUP-002", message, dir=partition.shown, path=path)
         if answer is None and seen >= asked:
-            return (
-                f"{NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record"
-            )
+            return f"not in segment: segment {segment.base_offset} alone is searched, and has no such record"
         if answer is not None:
             return answer
         break
-    return f"{AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else NO_TIMESTAMPS
+    return f"after all records: the largest timestamp is {seen}" if seen >= 0 else NO_TIMESTAMPS
 
 
 def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -> Answer | None:

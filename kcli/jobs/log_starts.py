@@ -100,28 +100,25 @@ def started_log(
     partition: Partition, given: Checkpoints, request: StartRequest
 ) -> Reporting[LoadedLog | StartFailure]:
     """Yield what a start reports; return the log that it opens, or why it does not load."""
-    name = partition.target.name
-    settings = request.settings(partition)._replace(as_deleted=name is not None and name.kind == DELETE)
+    settings = request.settings(partition)._replace(as_deleted=partition.state == DELETE)
     exact = not request.is_bounded or is_recovered(partition)
     return (yield from attempt(partition, start_from(partition, given, settings=settings, exact=exact)))
 
 
 def log_start(partition: Partition, log: LoadedLog | StartFailure) -> LogStart:
     """Return what the start of a log means to its broker."""
-    failure = log if isinstance(log, StartFailure) else None
-    unstable = None
-    name = partition.target.name
-    if not isinstance(log, StartFailure) and not (name is not None and name.kind == DELETE):
-        unstable = log.producers.first_unstable_offset
-    return LogStart(partition.shown, partition.target.log_dir, failure, unstable)
+    start = LogStart(partition.shown, partition.target.log_dir)
+    if isinstance(log, StartFailure):
+        return start._replace(failure=log)
+    unstable = None if partition.state == DELETE else log.producers.first_unstable_offset
+    return start._replace(first_unstable_offset=unstable)
 
 
 def said_of_log(
     partition: Partition, given: Checkpoints, log: LoadedLog | StartFailure, fates: ReplicaFates
 ) -> Iterator[Finding]:
     """Yield what checkpoints, the snapshot of a metadata log, and the metadata say of a started log."""
-    name = partition.target.name
-    if not isinstance(log, StartFailure) and not (name is not None and name.kind == DELETE):
+    if isinstance(log, LoadedLog) and partition.state != DELETE:
         yield from missing_records(partition, given, log)
         yield from fates.findings(
             partition.target,

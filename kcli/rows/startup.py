@@ -49,28 +49,28 @@ class StartupRow(NamedTuple):
         "becomes the current one), created-empty (assigned, and not here), not-started (its log dir or the "
         "process ends before)",
     ]
-    error: Annotated[str | None, "Kafka's exception where it fails"]
-    error_message: Annotated[str | None, "why: file, byte, what is wrong there"]
-    clean: Annotated[bool, "whether the broker takes the log as stopped cleanly"]
-    log_start_offset: Annotated[int | None, "after the start"]
-    log_end_offset: Annotated[int | None, "after the start"]
-    recovery_point: Annotated[int | None, "after the start"]
-    segments: Annotated[int | None, "after the start"]
-    epochs: Annotated[tuple[EpochEntry, ...], "leader epochs after the start"]
-    producers: Annotated[tuple[StartedProducer, ...], "producers after the start, by id"]
-    files: Annotated[tuple[FileChange, ...], "what becomes of each file once background work is done"]
-    bytes_read: Annotated[int | None, "bytes of logs that the start goes through"]
+    error: Annotated[str | None, "Kafka's exception where it fails"] = None
+    error_message: Annotated[str | None, "why: file, byte, what is wrong there"] = None
+    clean: Annotated[bool, "whether the broker takes the log as stopped cleanly"] = False
+    log_start_offset: Annotated[int | None, "after the start"] = None
+    log_end_offset: Annotated[int | None, "after the start"] = None
+    recovery_point: Annotated[int | None, "after the start"] = None
+    segments: Annotated[int | None, "after the start"] = None
+    epochs: Annotated[tuple[EpochEntry, ...], "leader epochs after the start"] = ()
+    producers: Annotated[tuple[StartedProducer, ...], "producers after the start, by id"] = ()
+    files: Annotated[tuple[FileChange, ...], "what becomes of each file once background work is done"] = ()
+    bytes_read: Annotated[int | None, "bytes of logs that the start goes through"] = None
     records_lost: Annotated[
         int | None,
         "records that cannot be read on this broker afterwards, by the headers of whole batches; null where "
         "damage hides the number; 0 of a former replica in a -stray directory",
-    ]
+    ] = None
     metadata_path: Annotated[
         str | None, "the metadata log that decides; null: none is here, and the outcome is the log's own"
-    ]
+    ] = None
     reason: Annotated[
         str | None, "why it is stray, deleted, promoted, empty or not started, or records_lost is not known"
-    ]
+    ] = None
 
 
 class StartedLogDir(NamedTuple):

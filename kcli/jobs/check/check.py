@@ -150,9 +150,10 @@ class CheckLog:
 
     def _partition(self, unit: Unit) -> CheckedUnit:
         scanned, result = inspected(unit, lambda partition: inspect_files(partition, self.request.known))
+        if isinstance(result, StartFailure):
+            return CheckedUnit(scanned, logs=(LogStart(unit.target.shown, unit.target.log_dir, result),))
         if not isinstance(result, PartitionFiles):
-            failures = (result,) if isinstance(result, StartFailure) else ()
-            return CheckedUnit(scanned, logs=tuple(_log_start(unit.target, each) for each in failures))
+            return CheckedUnit(scanned)
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
         load = LOAD_OF.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
@@ -175,24 +176,11 @@ class CheckLog:
         return CheckedUnit(scanned, tuple(judge.take()), segment=facts)
 
 
-def _log_start(target: Target, failure: StartFailure) -> LogStart:
-    return LogStart(target.shown, target.log_dir, failure)
-
-
 def _is_closed(target: Target) -> bool:
     """Whether a segment is not the last of its directory."""
     directory, name = os.path.split(target.path)
     logs = [other for other in listed(directory or ".")[0] if names.parse_file(other).kind == names.LOG]
     return any(other > name for other in logs if is_segment(replace(target, path=other)))
-
-
-class StartEffect(NamedTuple):
-    """What a start finds that a walk does not; log end and records left, None where it fails: `failure`."""
-
-    findings: list[Finding]
-    log_end: int | None
-    has_records: bool | None
-    failure: StartFailure | None
 
 
 def inspect_files(partition: Partition, known: KnownSettings) -> Reporting[PartitionFiles | StartFailure]:
@@ -228,27 +216,16 @@ def inspect_files(partition: Partition, known: KnownSettings) -> Reporting[Parti
 
 def start_settings(partition: Partition, known: KnownSettings) -> Settings:
     """Return the settings of the start of a directory: a -delete one is not recovered."""
-    name = partition.target.name
-    return known.of(partition)._replace(as_deleted=name is not None and name.kind == names.DELETE)
+    return known.of(partition)._replace(as_deleted=partition.state == names.DELETE)
 
 
-def start_log(target: Target, known: KnownSettings) -> StartEffect:
-    """Return what a start cuts, deletes or refuses, and what contradicts the log that it leaves."""
-
-    def started(partition: Partition) -> common.YieldAndReturn:
-        loaded = yield from attempt(partition, start(partition, settings=start_settings(partition, known)))
-        if isinstance(loaded, LoadedLog):
-            offsets = yield from stored_offsets(partition, loaded.epoch_lines)
-            yield from contradictions(partition.target, offsets._replace(log_end=loaded.log_end_offset))
-        return loaded
-
-    outcome = common.answer(Unit(number=0, targets=(target,)), started)
-    findings = [finding for finding in outcome.findings if finding.code in OF_A_RECOVERY]
-    loaded = outcome.partial
-    if not isinstance(loaded, LoadedLog):
-        return StartEffect(findings, None, None, loaded if isinstance(loaded, StartFailure) else None)
-    has_records = any(segment.log_size for segment in loaded.segments)
-    return StartEffect(findings, loaded.log_end_offset, has_records, None)
+def start_log(partition: Partition, known: KnownSettings) -> Reporting[LoadedLog | StartFailure]:
+    """Yield what a start does, and what contradicts the log that it leaves; return it, or why it fails."""
+    loaded = yield from attempt(partition, start(partition, settings=start_settings(partition, known)))
+    if isinstance(loaded, LoadedLog):
+        offsets = yield from stored_offsets(partition, loaded.epoch_lines)
+        yield from contradictions(partition.target, offsets._replace(log_end=loaded.log_end_offset))
+    return loaded
 
 
 class CheckRun(NamedTuple):
@@ -324,9 +301,11 @@ class DirectoryCheck(DirectoryScan):
             self._run.state.remember(target, self._segments, [*self._findings, *findings])
         self._run.log_dirs.add(target, self._logs, self._findings)
         if self._files is not None:
-            findings += self._of_log_dirs(target, self._files, findings, log_end)
+            findings += self._of_others(target, self._files, findings, log_end)
             findings += self._hanging(target)
-            findings += self._ahead(target)
+            query = self._run.query
+            if query is not None and any((one.newest or 0) > query.now_ms for one in self._segments):
+                findings += retention_findings(Unit(number=0, targets=(target,)), query, of_compacted=False)
         self._findings += findings
         row = self._row(target, log_end)
         is_held = isinstance(row, CheckRow) and self._run.log_dirs.holds(target, row)
@@ -344,10 +323,8 @@ class DirectoryCheck(DirectoryScan):
             return findings, None
         self._has_records = any(segment.size for segment in self._segments)
         if self._needs_start(files, findings):
-            effect = start_log(target, self._run.known)
-            self._logs += [] if effect.failure is None else [_log_start(target, effect.failure)]
-            self._has_records = effect.has_records
-            return [*findings, *(one for one in effect.findings if one not in self._findings)], effect.log_end
+            started, log_end = self._started(target)
+            return findings + started, log_end
         log_end = files.inspected.log_end
         if log_end is None:
             log_end = log_end_of(self._segments, files.inspected.given)
@@ -368,6 +345,21 @@ class DirectoryCheck(DirectoryScan):
                 log_end = end
         return findings, log_end
 
+    def _started(self, target: Target) -> tuple[list[Finding], int | None]:
+        """Return what a start of the log finds, too, and its log end offset; None where it does not load."""
+        unit, known = Unit(number=0, targets=(target,)), self._run.known
+        outcome = common.answer(unit, lambda partition: start_log(partition, known))
+        findings = [
+            one for one in outcome.findings if one.code in OF_A_RECOVERY and one not in self._findings
+        ]
+        loaded, self._has_records = outcome.partial, None
+        if isinstance(loaded, StartFailure):
+            self._logs.append(LogStart(target.shown, target.log_dir, loaded))
+        if not isinstance(loaded, LoadedLog):
+            return findings, None
+        self._has_records = any(segment.log_size for segment in loaded.segments)
+        return findings, loaded.log_end_offset
+
     def _needs_start(self, files: PartitionFiles, of_whole_log: Sequence[Finding]) -> bool:
         """Whether only a start says what becomes of the log."""
         given = files.inspected.given
@@ -379,18 +371,17 @@ class DirectoryCheck(DirectoryScan):
             or needs_start(self._segments, given, files.settings, is_damaged=is_damaged)
         )
 
-    def _of_log_dirs(
+    def _of_others(
         self, target: Target, files: PartitionFiles, of_whole_log: Sequence[Finding], log_end: int | None
-    ) -> list[Finding]:
-        """Return what the other inputs show about a partition."""
+    ) -> Iterator[Finding]:
+        """Yield what the other inputs show about a partition."""
         log_dirs = self._run.log_dirs
         findings = list(log_dirs.findings(target, files.topic_id, has_records=self._has_records))
+        yield from findings
         if files.is_tiered is not False and log_end is not None:
             codes = {finding.code for finding in (*self._findings, *of_whole_log, *findings)}
-            findings += (
-                [] if NO_EPOCHS in codes else log_dirs.without_epochs(target, files.inspected, log_end)
-            )
-        return findings
+            if NO_EPOCHS not in codes:
+                yield from log_dirs.without_epochs(target, files.inspected, log_end)
 
     def _hanging(self, target: Target) -> Iterator[Finding]:
         """Yield which open transactions of a partition hang, by what their coordinators here know."""
@@ -402,14 +393,6 @@ class DirectoryCheck(DirectoryScan):
             waiting = f"{row.records_waiting} records wait"
             message = f"{who}, {since}: {row.reason}; {waiting}; {row.abort_command}"
             yield Finding("TXN-004", message, dir=target.shown)
-
-    def _ahead(self, target: Target) -> list[Finding]:
-        """Return what timestamps ahead of the clock keep."""
-        query = self._run.query
-        newest = max((segment.newest for segment in self._segments if segment.newest is not None), default=0)
-        if query is None or newest <= query.now_ms:
-            return []
-        return retention_findings(Unit(number=0, targets=(target,)), query, of_compacted=False)
 
     def _row(self, target: Target, log_end: int | None) -> CheckRow | EpochCheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""

@@ -185,7 +185,7 @@ class BrokerLogDirs:
         """Yield what stops the start of a log dir; of the last one of a broker what ends the process, too."""
         self.add(target, logs)
         self._unread.discard(target.path)
-        yield from self._starts.get(target.path, ())
+        yield from self._starts.get(shown(target.path), ())
         for plan in self._plans:
             dirs = {log_dir.path for log_dir in plan.log_dirs}
             if target.path in dirs:
@@ -230,7 +230,7 @@ class BrokerLogDirs:
 
     @cached_property
     def _starts(self) -> Mapping[str, Sequence[Finding]]:
-        """What stops the process, takes a log dir offline, or begins empty, by the log dir it is about."""
+        """What stops the process, takes a log dir offline, or begins empty, by the log dir as shown."""
         by_dir: dict[str, list[Finding]] = {}
         rows = {shown(path) for path in self._log_dirs}
         for plan in self._plans:
@@ -241,10 +241,7 @@ class BrokerLogDirs:
                     by_dir.setdefault(of_row.dir or "", []).append(of_row)
             for finding in empty_findings(plan):
                 by_dir.setdefault(finding.dir or "", []).append(finding)
-        return {
-            one: [*by_dir.get(shown(one), ()), *(by_dir.get(one, ()) if shown(one) != one else ())]
-            for one in self._log_dirs
-        }
+        return by_dir
 
     @cached_property
     def _fates(self) -> ReplicaFates:
@@ -276,17 +273,14 @@ class BrokerLogDirs:
         facts = self._facts(target.log_dir)
         for one in self._remote.get((facts.cluster_id, name.topic, name.partition), {}).values():
             yield one._replace(dir=target.shown)
-        path = os.path.join(target.shown, "partition.metadata")
         if topic_id is None:
             return
-        expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
-        if expected is not None and topic_id != expected and not is_running(target):
-            words = f"topic id {topic_id}, {self._metadata_logs[facts.cluster_id]} has {expected}"
-            yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
-            return
+        expected, who = self._ids.get(facts.cluster_id, {}).get(name.topic), "another partition of the topic"
         if expected is not None:
-            return
-        first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
-        if facts.cluster_id is not None and topic_id != first and not is_running(target):
-            words = f"topic id {topic_id}, another partition of the topic has {first}"
-            yield Finding("TOPIC-001", words, target.shown, path, None, first, topic_id)
+            who = self._metadata_logs[facts.cluster_id]
+        elif facts.cluster_id is not None:
+            expected = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
+        if expected not in {topic_id, None} and not is_running(target):
+            words = f"topic id {topic_id}, {who} has {expected}"
+            path = os.path.join(target.shown, "partition.metadata")
+            yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)

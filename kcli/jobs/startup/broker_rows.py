@@ -11,7 +11,6 @@ from kcli.jobs.startup.replica_start import (
     BYTES_A_SECOND,
     SECONDS_PER_SEGMENT,
     StartedPartition,
-    row_without_log,
 )
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.failover import QuorumNode, ballot_of
@@ -235,8 +234,10 @@ def _empty_row(
     if replica.stray is not None:
         reason += f" but {shown(replica.stray)}"
     is_offline = replica.log_dir in offline
-    return row_without_log(where, clean=True)._replace(
-        outcome=startup.NOT_STARTED if is_offline else startup.CREATED_EMPTY,
+    return startup.StartupRow(
+        where,
+        startup.NOT_STARTED if is_offline else startup.CREATED_EMPTY,
+        clean=True,
         log_start_offset=0,
         log_end_offset=0,
         recovery_point=0,

@@ -12,6 +12,7 @@ from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import YieldAndReturn, partition_job, where
 from kcli.jobs.log_starts import StartRequest, log_start, of_a_replica, said_of_log, started_log
+from kcli.kafka.integrity.checkpoints import LOST_END
 from kcli.kafka.integrity.known_producers import forgotten_producers
 from kcli.kafka.kraft.fates import DELETE_DIRECTORY
 from kcli.kafka.kraft.meta_properties import StartFailure
@@ -73,21 +74,18 @@ def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
         given = given._replace(clean=request.shutdown == CLEAN)
     log = yield from started_log(partition, given, request)
     findings = list(said_of_log(partition, given, log, request.fates))
-    is_deleted = partition.target.name.kind == DELETE
-    row = row_without_log(StartedWhere(*where(partition)), clean=given.clean)
-    row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
+    metadata_path = request.metadata_paths.get(partition.target.log_dir or "")
+    row = StartupRow(StartedWhere(*where(partition)), LOADS, clean=given.clean, metadata_path=metadata_path)
     needed = 0
     if isinstance(log, StartFailure):
         row = row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
-    elif is_deleted:
+    elif partition.target.name.kind == DELETE:
         files = all_deleted(partition, DELETE_DIRECTORY.reason)
         row = row._replace(
             outcome=WILL_BE_DELETED, files=files, records_lost=0, reason=DELETE_DIRECTORY.reason
         )
     else:
-        row = _with_unseen(_with_log(row, partition, log), log)
-        if any(finding.code == "LOG-025" for finding in findings):
-            row = _with_missing(row, log)
+        row = _with_log(row, partition, log, is_short=any(one.code == LOST_END for one in findings))
         row = _with_fate(row, log, request.fates.of(partition.target))
         needed = bytes_needed(partition.path, log, row.files)
         findings += forgotten_producers(partition, log)
@@ -100,25 +98,6 @@ def _scanned_end(log: LoadedLog) -> int:
     """Return where the files of a log end: above its log end where an index leads behind its last batches."""
     scanned = (int(finding.found or 0) for finding in log.findings if finding.code == "IDX-002")
     return max(log.log_end_offset, *scanned, 0)
-
-
-def _with_unseen(row: StartupRow, log: LoadedLog) -> StartupRow:
-    """Return the row with the records from the log end on: no read finds them, new ones get their offsets."""
-    if _scanned_end(log) == log.log_end_offset:
-        return row
-    unseen = records_of_segments(log.segments[-1:], log.log_end_offset)
-    return row._replace(records_lost=_sum(row.records_lost, unseen))
-
-
-def _with_missing(row: StartupRow, log: LoadedLog) -> StartupRow:
-    """Return the row of a log whose files end below its recovery point: the rest cannot be counted."""
-    end, flushed = _scanned_end(log), log.checkpoints.recovery_point
-    if end >= flushed or log.lost:
-        return row
-    reason = (
-        f"it was flushed up to offset {flushed}, and its files end at {end}: at most {flushed - end} records"
-    )
-    return row._replace(records_lost=None, reason=reason)
 
 
 def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
@@ -165,32 +144,17 @@ def _all_files(row: StartupRow, action: FileAction, reason: str) -> tuple[FileCh
     )
 
 
-def row_without_log(where: StartedWhere, *, clean: bool) -> StartupRow:
-    """Return the row of a replica, nulls for what its log says."""
-    return StartupRow(
-        where,
-        outcome=LOADS,
-        error=None,
-        error_message=None,
-        clean=clean,
-        log_start_offset=None,
-        log_end_offset=None,
-        recovery_point=None,
-        segments=None,
-        epochs=(),
-        producers=(),
-        files=(),
-        bytes_read=None,
-        records_lost=None,
-        metadata_path=None,
-        reason=None,
-    )
-
-
-def _with_log(row: StartupRow, partition: Partition, log: LoadedLog) -> StartupRow:
-    lost = records_in(log.lost)
+def _with_log(row: StartupRow, partition: Partition, log: LoadedLog, *, is_short: bool) -> StartupRow:
+    """Return the row of a log that loads; `is_short`: it ends below what was flushed."""
+    lost, end, flushed = records_in(log.lost), _scanned_end(log), log.checkpoints.recovery_point
+    reason = "what recovery cuts is damaged" if lost is None else None
+    if end > log.log_end_offset:  # no read finds these records, and new ones get their offsets
+        lost = _sum(lost, records_of_segments(log.segments[-1:], log.log_end_offset))
+    if is_short and end < flushed and not log.lost:
+        lost, reason = None, f"it was flushed up to offset {flushed}, and its files end at {end}"
+        reason += f": at most {flushed - end} records"
     return row._replace(
-        reason="what recovery cuts is damaged" if lost is None else None,
+        reason=reason,
         log_start_offset=log.log_start_offset,
         log_end_offset=log.log_end_offset,
         recovery_point=log.recovery_point,

@@ -10,12 +10,13 @@ from kcli.logdir.concurrent_changes import SHRANK
 from kcli.logdir.targets import Target
 
 T = TypeVar("T")
+Yielded = TypeVar("Yielded")
 LIKE_AN_APPEND = ("LOG-001", "DUMP-004")
 """A torn last batch, and index entries that lead past the end of the log as it was when it was opened."""
 
 
-def collect_findings(reporting: Generator[Finding, None, T], findings: list[Finding] | None = None) -> T:
-    """Return what a generator of findings returns; `findings` gets what it yields, if it is given."""
+def collect_findings(reporting: Generator[Yielded, None, T], findings: list[Yielded] | None = None) -> T:
+    """Return what a generator, most often of findings, returns; a list that is given gets what it yields."""
     while True:
         try:
             finding = next(reporting)

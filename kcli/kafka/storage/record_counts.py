@@ -7,13 +7,7 @@ from formats.errors import FormatError, LimitError
 from formats.magic import record_count
 from formats.message_set import message_set, set_records
 from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes
-from kcli.kafka.storage.log_segment import (
-    BrokerError,
-    LoadedSegment,
-    file_batches,
-    header,
-    segments_from,
-)
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header, segments_from
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import FileBatch, only_zeros
 
