@@ -3,17 +3,15 @@
 Coordinators read the log of the leader: what an internal topic says is what its leaders' copies say.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
 
 from formats.names import NORMAL, PartitionDir
 from kcli.jobs.cluster_metadata import metadata_of, newest_images, unread_metadata, with_undecodable
 from kcli.jobs.common import topic_id_of
 from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.partitioning import partition_of_text
 from kcli.logdir.buffers import FileError
@@ -29,13 +27,6 @@ ABSENT, UNCOUNTED = "missing-partitions", "uncounted-partitions"
 """The kinds of notes about an internal topic: partitions that are not here, COORD-004; how many it has is not
 known, COORD-005.
 """
-
-
-class _Led(NamedTuple):
-    """What the metadata says of a partition: its topic's id, and the broker that leads it, -1 for none."""
-
-    topic_id: str
-    leader: int
 
 
 def counted_copies(file_set: FileSet, wants: Callable[[PartitionDir], bool] = lambda _: True) -> FileSet:
@@ -54,13 +45,15 @@ def counted_copies(file_set: FileSet, wants: Callable[[PartitionDir], bool] = la
         elif target.name is not None and target.name.kind == NORMAL and wants(target.name):
             key = (cluster_of(target) or only, target.name.topic, target.name.partition)
             copies.setdefault(key, []).append(target)
-    leaders = {
-        cluster: _leaders(image, {topic for _, topic, _ in copies})
-        for cluster, image in (newest_images(metadata_of(file_set)) if copies else {}).items()
+    images = newest_images(metadata_of(file_set)) if copies else {}
+    topics = {
+        cluster: {topic.name: (topic_id, topic) for topic_id, topic in image.topics.items()}
+        for cluster, image in images.items()
     }
     for (cluster, topic, number), targets in copies.items():
-        led = leaders.get(cluster, {}).get((topic, number))
-        target, why = _counted(targets, led)
+        topic_id, known = topics.get(cluster, {}).get(topic, ("", None))
+        state = None if known is None else known.partitions.get(number)
+        target, why = _counted(targets, topic_id, None if state is None else state.leader)
         result.targets.append(target)
         if len(targets) > 1:
             result.notes.append(Note(COPIES, target.shown, f"{why} is read, of {len(targets)} copies"))
@@ -101,12 +94,11 @@ def absent_partitions(topic: str, found: FileSet) -> Iterator[Note]:
 def partition_counts(topic: str, file_set: FileSet) -> dict[str | None, int]:
     """Return how many partitions a topic has, by the metadata of each cluster that is here."""
     only = sole_cluster(file_set.log_dirs)
-    return {
-        cluster or only: len(one.partitions)
+    topics = {
+        cluster or only: image.named(topic)[1]
         for cluster, image in newest_images(metadata_of(file_set)).items()
-        for one in image.topics.values()
-        if one.name == topic
     }
+    return {cluster: len(one.partitions) for cluster, one in topics.items() if one is not None}
 
 
 def _is_of(topic: str) -> Callable[[Target], bool]:
@@ -139,27 +131,21 @@ def absent_coordinators(names: Iterable[str], topic: str, file_set: FileSet) -> 
     return "".join(f"; {one}" for one in dict.fromkeys((*absent, *unknown)))
 
 
-def _leaders(image: Image, topics: set[str]) -> Mapping[tuple[str, int], _Led]:
-    return {
-        (topic.name, number): _Led(topic_id, state.leader)
-        for topic_id, topic in image.topics.items()
-        if topic.name in topics
-        for number, state in topic.partitions.items()
-    }
+def _counted(targets: list[Target], topic_id: str, leader: int | None) -> tuple[Target, str]:
+    """Return the copy that counts and why; a copy of another topic of the name only where all are.
 
-
-def _counted(targets: list[Target], led: _Led | None) -> tuple[Target, str]:
-    """Return the copy that counts and why; a copy of another topic of the name only where all are."""
+    `leader`: by the metadata, with the topic's id; None where it does not know the partition.
+    """
     if len(targets) == 1:
         return targets[0], ""
     partitions = [Partition(target) for target in targets]
-    if led is not None:
-        partitions = [one for one in partitions if topic_id_of(one) in {None, led.topic_id}] or partitions
+    if leader is not None:
+        partitions = [one for one in partitions if topic_id_of(one) in {None, topic_id}] or partitions
         for partition in partitions:
-            if partition.directory.broker_id == led.leader:
+            if partition.directory.broker_id == leader:
                 return partition.target, "the leader's copy by the metadata"
     longest = max(partitions, key=_length)
-    known = "the metadata here does not know it" if led is None else f"its leader is broker {led.leader}"
+    known = "the metadata here does not know it" if leader is None else f"its leader is broker {leader}"
     return longest.target, f"the longest log ({known})"
 
 

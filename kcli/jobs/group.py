@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from formats.messages.decode import KEYS
@@ -43,7 +43,7 @@ from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.integrity.checkpoints import cleaner_point
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
-from kcli.kafka.kraft.metadata_loader import cluster_image, image_in
+from kcli.kafka.kraft.metadata_loader import image_in, state_of_replica
 from kcli.kafka.replication.consumer_positions import (
     NO_RESET,
     OUT_OF_RANGE,
@@ -55,7 +55,7 @@ from kcli.kafka.replication.consumer_positions import (
     conclude,
 )
 from kcli.kafka.storage.leader_epochs import EpochCache, end_offset_for
-from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog
+from kcli.kafka.storage.loaded_log import HEADERS
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
@@ -228,20 +228,19 @@ def _assignor(group: FoldedGroup) -> str | None:
 @unit_job
 def offsets(partition: Partition, unit: Unit, *, query: GroupQuery) -> Yield:
     """Yield a row for each commit that counts, by group, topic and partition."""
-    logs = {(one.name.topic, one.name.partition): one for one in unit.targets[1:] if one.name is not None}
+    logs = KnownLogs(unit.targets[1:])
     if is_of_coordinator(unit.target, (SHARE_GROUP_STATE,)):
         return _share_rows(partition, query, unit.targets, logs)
     return _offset_rows(partition, query, logs)
 
 
-def _offset_rows(partition: Partition, query: GroupQuery, logs: dict[tuple[str, int], Target]) -> Yield:
+def _offset_rows(partition: Partition, query: GroupQuery, logs: "KnownLogs") -> Yield:
     folded = yield from query.load(partition)
     place, groups = _coordinator(partition), folded.all_groups()
     pending = {key: (producer, one) for producer, own in folded.pending.items() for key, one in own.items()}
     commits = folded.commits
     keys = {**commits, **folded.removed, **dict.fromkeys(pending)}
     retention = partition.target.server.offsets_retention_ms
-    unread: set[Target] = set()
     for group_id, own in by_group(keys):
         if not query.wants(group_id):
             continue
@@ -256,7 +255,7 @@ def _offset_rows(partition: Partition, query: GroupQuery, logs: dict[tuple[str, 
             expires = None
             if fields is not None and removal is None and waiting is None:
                 expires = expiry.of(topic, fields, retention)
-            log = yield from _known_log(logs, topic, number, unread)
+            of_log = yield from logs.columns(topic, number, fields)
             committed: tuple[Any, Any, Any, Any] = (None,) * 4 if fields is None else COMMITTED(fields)
             yield GroupOffsetRow(
                 place,
@@ -266,109 +265,90 @@ def _offset_rows(partition: Partition, query: GroupQuery, logs: dict[tuple[str, 
                 *committed,
                 expire_timestamp=expires,
                 expired=expires is not None and expires <= query.now_ms,
-                **_of_log(log, fields),
+                **of_log,
                 pending_offset=None if waiting is None else commit_fields(waiting)["offset"],
                 pending_producer_id=producer,
                 removed_by=None if removal is None else removal.record_offset,
             )
 
 
-def _of_log(log: "LogFacts | None", fields: Fields | None, done: int = 0) -> dict[str, Any]:
-    """Return the columns about a log and about a commit in it; `done`: records read after it."""
-    if log is None:
-        names = ("log_start_offset", "log_end_offset", "high_watermark", "lag")
-        return {**dict.fromkeys(names), "position": UNKNOWN}
-    return {
-        "log_start_offset": log.log_start_offset,
-        "log_end_offset": log.log_end_offset,
-        "high_watermark": log.high_watermark,
-        "lag": None if fields is None else log.lag(fields["offset"] + done),
-        "position": UNKNOWN if fields is None else position_of(fields, log),
-    }
-
-
-def _known_log(
-    logs: dict[tuple[str, int], Target], topic: str, number: int, unread: set[Target]
-) -> Reporting["LogFacts | None"]:
-    """Return the log of a partition, None where it is not here; yield once why it cannot be read."""
-    target = logs.get((topic, number))
-    if target is None:
-        return None
-    log, problem = _log_of(target, _version(target))
-    if problem is not None and target not in unread:
-        unread.add(target)
-        yield Finding("LOG-008", problem.message, target.shown, problem.path, problem.position)
-    return log
-
-
 def _share_rows(
-    partition: Partition, query: GroupQuery, targets: tuple[Target, ...], logs: dict[tuple[str, int], Target]
+    partition: Partition, query: GroupQuery, targets: tuple[Target, ...], logs: "KnownLogs"
 ) -> Yield:
     """Yield where share groups read on. An offset of __consumer_offsets says nothing of their state."""
     if query.last_offset is not None:
         return
     states = yield from load_share_groups(partition, query.last_time_ms)
-    place, names, unread = _coordinator(partition), _topic_names(targets), set[Target]()
+    place, names = _coordinator(partition), _topic_names(targets)
     for (group_id, topic_id, number), one in sorted(states.items()):
         topic = names.get(topic_id, topic_id)
         is_set = one.start_offset != UNSET
         is_wanted = query.wants(group_id) and query.wants_partition(topic, number)
         if not is_wanted or (query.resets and not is_set):
             continue
-        log = yield from _known_log(logs, topic, number, unread)
         fields = {"offset": one.start_offset, "leaderEpoch": -1} if is_set else None
+        of_log = yield from logs.columns(topic, number, fields, max(one.done, 0))
         yield GroupOffsetRow(
             *(place, group_id, topic, number, one.start_offset if is_set else None, one.leader_epoch),
             metadata=None,
             commit_timestamp=one.timestamp,
             expire_timestamp=None,
             expired=False,
-            **_of_log(log, fields, max(one.done, 0)),
-            pending_offset=None,
-            pending_producer_id=None,
-            removed_by=None,
+            **of_log,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LogFacts:
+class KnownLogs:
+    """The logs that commits are about, and of which it was said already that they cannot be read."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self._targets = {(one.name.topic, one.name.partition): one for one in targets if one.name is not None}
+        self._unread: set[Target] = set()
+
+    def columns(
+        self, topic: str, number: int, fields: Fields | None, done: int = 0
+    ) -> Reporting[dict[str, Any]]:
+        """Yield once why a log cannot be read; return the columns about it and about a commit in it.
+
+        `done`: how many records were read after the commit. The lag is that to the high watermark, else to
+        the log end.
+        """
+        target, log, problem = self._targets.get((topic, number)), None, None
+        if target is not None:
+            log, problem = _log_of(target, _version(target))
+        if target is not None and problem is not None and target not in self._unread:
+            self._unread.add(target)
+            yield Finding("LOG-008", problem.message, target.shown, problem.path, problem.position)
+        begin, end, watermark = (None,) * 3 if log is None else log[1:4]
+        columns = {"log_start_offset": begin, "log_end_offset": end, "high_watermark": watermark}
+        if log is None or fields is None:
+            return {**columns, "lag": None, "position": UNKNOWN}
+        committed = fields["offset"] + done
+        until = end if watermark is None or watermark < committed else watermark
+        lag = None if until is None else until - committed
+        return {**columns, "lag": lag, "position": position_of(fields, log)}
+
+
+class LogFacts(NamedTuple):
     """What a broker holds of the log of a partition; None where only a recovery knows it."""
 
-    target: Target
-    loaded: LoadedLog
+    epochs: EpochCache
+    log_start_offset: int
     log_end_offset: int | None
     high_watermark: int | None
-
-    @property
-    def epochs(self) -> EpochCache:
-        """The leader epochs."""
-        return self.loaded.epochs
-
-    @property
-    def log_start_offset(self) -> int:
-        """The first offset."""
-        return self.loaded.log_start_offset
-
-    def lag(self, committed: int) -> int | None:
-        """Return how many offsets lie behind a committed one, up to the high watermark or else the end."""
-        end = self.high_watermark
-        if end is None or end < committed:
-            end = self.log_end_offset
-        return None if end is None else end - committed
+    target: Target
 
 
 @lru_cache(maxsize=1 << 16)
 def _log_of(target: Target, _version: object) -> tuple[LogFacts | None, FileError | None]:
     """Return what a broker holds of a log, or why it is not known."""
-    partition = Partition(target)
     try:
-        loaded = collect_findings(bounded_start(partition))
+        loaded = collect_findings(bounded_start(Partition(target)))
     except FileError as error:
         return None, error
-    is_known = loaded.source != HEADERS or is_running(target)
-    loaded = as_running(loaded) if is_running(target) else loaded
-    end = loaded.log_end_offset if is_known else None
-    return LogFacts(target, loaded, end, loaded.known_high_watermark), None
+    end = loaded.log_end_offset if loaded.source != HEADERS or is_running(target) else None
+    epochs = as_running(loaded).epochs if is_running(target) else loaded.epochs
+    return LogFacts(epochs, loaded.log_start_offset, end, loaded.known_high_watermark, target), None
 
 
 def _version(target: Target) -> object:
@@ -389,22 +369,14 @@ def position_of(fields: Fields, log: LogFacts) -> str:
         return OUT_OF_RANGE if position.offset < log.log_start_offset else UNKNOWN
     newest = epochs[-1].epoch if epochs else None
     if newest is not None and position.epoch > newest:
-        leading = _leader_epoch(log.target)
-        if leading is not None and leading > newest:
-            newest, epochs = leading, (*epochs, EpochEntry(leading, end))
+        state = state_of_replica(log.target)
+        if state is not None and state.leader_epoch > newest:
+            newest, epochs = state.leader_epoch, (*epochs, EpochEntry(state.leader_epoch, end))
     answer = None, end_offset_for(epochs, position.epoch, end)
     result = conclude(position, answer, NO_RESET, Bounds(log.log_start_offset, end), end, leader_epoch=newest)
     known = {VALID: VALID, UNCHECKED: VALID, OUT_OF_RANGE: OUT_OF_RANGE, RETRY: UNKNOWN}
     is_past = position.offset > end and result.outcome != RETRY  # by the epoch it goes back to the log end
     return OUT_OF_RANGE if is_past else known.get(result.outcome, DIVERGED)
-
-
-def _leader_epoch(target: Target) -> int | None:
-    """Return the leader epoch of a partition by the metadata of its broker; None where that is not here."""
-    image, name = cluster_image(target), target.name
-    topics = () if image is None or name is None else image.topics.values()
-    states = (topic.partitions.get(name.partition) for topic in topics if name and topic.name == name.topic)
-    return next((state.leader_epoch for state in states if state is not None), None)
 
 
 # `group members`

@@ -21,7 +21,7 @@ from kcli.kafka.kraft.log_config import (
     LogConfig,
     log_config,
 )
-from kcli.kafka.kraft.metadata_loader import cluster_image
+from kcli.kafka.kraft.metadata_loader import cluster_image, state_of_replica
 from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, follow_producers, start, unflushed_bytes
 from kcli.kafka.kraft.start_findings import fates_around
 from kcli.kafka.storage.batch_records import failing_lookup
@@ -142,12 +142,9 @@ def hold(partition: Partition, config: LogConfig, now_ms: int, *, exact: bool = 
 
 def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms: int) -> "HeldLog":
     """Return a log as its broker holds it; alone, its high watermark is the log end (`makeLeader`)."""
-    image, topic = cluster_image(partition.target), partition.topic
-    topics = () if image is None else image.topics.values()
-    states = (each.partitions.get(partition.number or 0) for each in topics if each.name == topic)
-    state = next(states, None)
+    state = state_of_replica(partition.target)
     target, is_written = partition.target, is_running(partition.target)
-    is_judged = image is not None and not is_written  # by a start
+    is_judged = cluster_image(target) is not None and not is_written  # by a start
     is_stray = partition.state == STRAY or (is_judged and fates_around(target).of(target).outcome == STRAY)
     is_alone = state is not None and len(state.replicas) == 1
     high_watermark = loaded.log_end_offset if is_alone else loaded.known_high_watermark

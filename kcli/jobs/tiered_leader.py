@@ -18,7 +18,7 @@ from kcli.jobs.metadata_partitions import RemoteEvents, cluster_of, metadata_par
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.log_settings import NEVER_TIERED, topic_config
-from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
+from kcli.kafka.kraft.metadata_loader import cluster_image, state_of_replica, undecodable_findings
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache, UserPartition
 from kcli.kafka.remote.lineage import NOTHING_REMOTE, Leader, first_remote_offset, highest_remote, serving
@@ -197,10 +197,8 @@ def metadata_targets(paths: Iterable[str]) -> FileSet:
 def topic_size(target: Target) -> int | None:
     """Return how many partitions the metadata topic has by the cluster metadata of a target's broker."""
     image = cluster_image(target)
-    if image is None:
-        return None
-    sizes = (len(each.partitions) for each in image.topics.values() if each.name == REMOTE_LOG_METADATA)
-    return next(sizes, None)
+    topic = None if image is None else image.named(REMOTE_LOG_METADATA)[1]
+    return None if topic is None else len(topic.partitions)
 
 
 def has_remote_storage(partition: Partition) -> bool | None:
@@ -208,9 +206,8 @@ def has_remote_storage(partition: Partition) -> bool | None:
     image = cluster_image(partition.target)
     if image is None or partition.topic is None:
         return None
-    topic_id = partition.topic_id()
-    topic_ids = [key for key, each in image.topics.items() if each.name == partition.topic]
-    if not topic_ids or topic_id not in {topic_ids[0], None}:
+    known = image.named(partition.topic)[0]
+    if known is None or partition.topic_id() not in {known, None}:
         return None
     config = topic_config(image, partition.topic)
     return None if config is None else config.remote_storage
@@ -277,13 +274,10 @@ def leading(targets: Iterable[Target]) -> Iterator[Target]:
 
 def _leads(target: Target) -> bool | None:
     """Whether the broker of a target leads its partition by the cluster metadata; None for unknown."""
-    image, name, broker = cluster_image(target), target.name, Partition(target).directory.broker_id
-    if image is None or name is None or broker is None:
+    broker, state = Partition(target).directory.broker_id, state_of_replica(target)
+    if broker is None or cluster_image(target) is None:
         return None
-    states = [
-        each.partitions.get(name.partition) for each in image.topics.values() if each.name == name.topic
-    ]
-    return any(state is not None and state.leader == broker for state in states)
+    return state is not None and state.leader == broker
 
 
 def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]]) -> str | None:
@@ -354,8 +348,7 @@ def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[
 
 def _id_by_name(partition: Partition) -> str | None:
     image = cluster_image(partition.target)
-    topics = {} if image is None else image.topics
-    return next((key for key, each in topics.items() if each.name == partition.topic), None)
+    return None if image is None else image.named(partition.topic)[0]
 
 
 def _partition_words(partition: Partition, number: int | None, events: RemoteEvents, size: int | None) -> str:

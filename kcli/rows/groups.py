@@ -51,9 +51,9 @@ class GroupOffsetRow(NamedTuple):
         "valid, out-of-range, diverged or unknown, as a consumer finds it (KIP-320); unknown, too, where the "
         "epoch of the commit is newer than the leader's: the consumer waits for ever (UNKNOWN_LEADER_EPOCH)",
     ]
-    pending_offset: Annotated[int | None, "committed by a transaction that is open; null without one"]
-    pending_producer_id: Annotated[int | None, "of that transaction"]
-    removed_by: Annotated[int | None, "offset of the tombstone that removed it; null where it counts"]
+    pending_offset: Annotated[int | None, "committed by a transaction that is open; null without one"] = None
+    pending_producer_id: Annotated[int | None, "of that transaction"] = None
+    removed_by: Annotated[int | None, "offset of the tombstone that removed it; null where it counts"] = None
 
     @property
     def waits(self) -> bool:

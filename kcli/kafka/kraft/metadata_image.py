@@ -125,6 +125,10 @@ class Image:
     watch: Watch | None = None
     _pending: list[tuple[int, Message]] = field(default_factory=list)
 
+    def named(self, topic: str | None) -> tuple[str, Topic] | tuple[None, None]:
+        """Return a topic by its name, with its id; None for both where there is none."""
+        return next((both for both in self.topics.items() if both[1].name == topic), (None, None))
+
     def replay(self, offset: int, message: Message) -> None:
         """Apply the record at an offset; those of a transaction wait for its end."""
         if message.name == "BeginTransactionRecord":

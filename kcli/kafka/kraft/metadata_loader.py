@@ -34,6 +34,7 @@ from kcli.kafka.findings.findings import Finding, checksum_message, with_count
 from kcli.kafka.findings.log_findings import damaged_range_text
 from kcli.kafka.kraft.log_settings import topic_config
 from kcli.kafka.kraft.metadata_image import Image
+from kcli.kafka.kraft.partition_state import PartitionState
 from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
@@ -501,6 +502,13 @@ def cluster_image(target: Target) -> Image | None:
     """Return the cluster metadata that the broker of a target has; None where there is none to be read."""
     metadata = _cluster_metadata(target)
     return None if metadata is None else metadata.image
+
+
+def state_of_replica(target: Target) -> PartitionState | None:
+    """Return what the metadata of its broker says of a replica's partition; None where nothing does."""
+    image, name = cluster_image(target), target.name
+    _, topic = (None, None) if image is None or name is None else image.named(name.topic)
+    return None if topic is None or name is None else topic.partitions.get(name.partition)
 
 
 def undecodable_findings(target: Target) -> Iterator[Finding]:
