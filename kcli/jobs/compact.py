@@ -33,12 +33,11 @@ def compact(
     yield from undecodable_findings(partition.target)
     policy_log = yield from hold(partition, config, query.now_ms)
     loaded = policy_log.loaded
-    ends = [ends_of(segment) for segment in loaded.segments]
-    policy_log = policy_log.learned(ends)
+    policy_log = policy_log.learned(map(ends_of, loaded.segments), point)
     config = policy_log.config
     if "compact" not in config.policy:
         return
-    cleanable = policy_log.cleanable(point, ends)
+    cleanable = policy_log.cleanable()
     cleaning = Cleaning(
         loaded.segments,
         _modified(loaded),
@@ -74,7 +73,7 @@ def compact(
         passes=after.passes,
         tombstones_removed=after.tombstones_removed,
     )
-    yield from policy_log.findings((), point, ends)
+    yield from policy_log.findings(())
 
 
 def _modified(loaded: LoadedLog) -> dict[int, int]:

@@ -95,8 +95,8 @@ def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[F
             return
         log = yield from hold(partition, config, query.now_ms, exact=False)
         ends = [ends_of(segment) for segment in log.loaded.segments] if of_compacted else []
-        log = log.learned(ends)
-        yield from log.findings(log.verdicts(), point, ends)
+        log = log.learned(ends, point)
+        yield from log.findings(log.verdicts())
 
     return [finding for finding in answer(unit, look).findings if finding.code in LATE]
 
@@ -159,7 +159,8 @@ class HeldLog(NamedTuple):
     """A log as its broker holds it, with the settings that keep it.
 
     `high_watermark`: None where no file has it. `leader`: the log with its remote segments, None where they
-    were not asked for. `lacking`: why it is not known which segments are copied; None where it is.
+    were not asked for. `lacking`: why it is not known which segments are copied; None where it is. `ends` of
+    the segments, once learned; `point`: the log's line in the cleaner's checkpoint.
     """
 
     partition: Partition
@@ -171,6 +172,8 @@ class HeldLog(NamedTuple):
     leader: "Leader | None" = None
     is_stray: bool = False
     lacking: str | None = None
+    ends: tuple[Ends, ...] = ()
+    point: int | None = None
 
     def assumed(self) -> Iterator[Finding]:
         """Yield what is reckoned with in place of what no file has."""
@@ -232,13 +235,14 @@ class HeldLog(NamedTuple):
             return held._replace(lacking=error.message if held.waits_for_copies else None)
         return self._replace(leader=leader)
 
-    def learned(self, ends: Iterable[Ends]) -> "HeldLog":
+    def learned(self, ends: Iterable[Ends], point: int | None = None) -> "HeldLog":
         """Return the same, as compacted where a cleaner wrote a batch; then open transactions are known."""
+        ends = tuple(ends)
         is_cleaned = not self.is_tiered and any(each.is_cleaned for each in ends)
         config = self.config.cleaned(OF_BATCHES) if is_cleaned else self.config
         if "compact" in config.policy:
             follow_producers(self.loaded)
-        return self._replace(config=config)
+        return self._replace(config=config, ends=ends, point=point)
 
     def verdicts(self) -> list[LocalVerdict]:
         """Return what becomes of each segment."""
@@ -272,56 +276,49 @@ class HeldLog(NamedTuple):
         policy = self.config.policy
         return "delete" in policy or (not policy and self.waits_for_copies)
 
-    def cleanable(self, point: int | None, ends: Sequence[Ends]) -> Cleanable:
-        """Return what the cleaner may clean; `point`: the log's line in the cleaner's checkpoint."""
-        bounds = self._cleanable(self._cleaner_bounds(point), self._cleaner_settings, ends, self.now_ms)
-        failing = self._failing(bounds, ends)
-        return bounds._replace(is_picked=False, uncleanable_because=failing[0]) if failing else bounds
+    def cleanable(self) -> Cleanable:
+        """Return what the cleaner may clean."""
+        cleanable = self._cleanable(*self._cleaner(), self.now_ms)
+        failing = self._failing(cleanable)
+        return cleanable._replace(is_picked=False, uncleanable_because=failing[0]) if failing else cleanable
 
-    def _failing(self, cleanable: Cleanable, ends: Sequence[Ends]) -> tuple[str, str] | None:
+    def _failing(self, cleanable: Cleanable) -> tuple[str, str] | None:
         """Return why no cleaning ends well, in a word and in words: no cleaner, or damage in its way."""
         if self.is_stray:
             return STRAY, NO_LOOK
         if not self.config.has_cleaner:
             return CLEANER_ENABLE, f"{CLEANER_ENABLE} is false: no log of the broker is cleaned"
-        for segment, end in zip(self.segments, ends, strict=True):
+        for segment, end in zip(self.segments, self.ends, strict=True):
             if end.broken is not None and segment.base_offset < cleanable.end and cleanable.cleanable_bytes:
                 message = f"segment {segment.base_offset}: {end.broken}"
                 return FAILED, CLEANING_FAILS.format(message)
         return None
 
-    def _cleaner_bounds(self, point: int | None) -> CleanerBounds:
-        loaded, watermark = self.loaded, self.watermark
+    def _cleaner(self) -> tuple[CleanerBounds, CleanerSettings]:
+        """Return between what, and by which settings, the cleaner looks at the log."""
+        loaded, watermark, number = self.loaded, self.watermark, self.config.number
         begins, end = loaded.producers.first_above_watermark, loaded.log_end_offset
         with failing_lookup():
             unstable = first_unstable(loaded, min(loaded.producers.ongoing, default=None))
             completed = first_unstable(loaded, begins) if watermark < end else None
         watermark = watermark if completed is None else min(watermark, completed)
-        return CleanerBounds(point, loaded.log_start_offset, end, watermark, unstable)
-
-    @property
-    def _cleaner_settings(self) -> CleanerSettings:
-        number = self.config.number
+        bounds = CleanerBounds(self.point, loaded.log_start_offset, end, watermark, unstable)
         lags = number("min.compaction.lag.ms"), number("max.compaction.lag.ms")
-        return CleanerSettings(*lags, self.config.ratio)
+        return bounds, CleanerSettings(*lags, self.config.ratio)
 
-    def _cleanable(
-        self, bounds: CleanerBounds, settings: CleanerSettings, ends: Sequence[Ends], now_ms: int
-    ) -> Cleanable:
-        times = [each.first_batch_time for each in ends]
+    def _cleanable(self, bounds: CleanerBounds, settings: CleanerSettings, now_ms: int) -> Cleanable:
+        times = [each.first_batch_time for each in self.ends]
         return find_cleanable(self.segments, times, bounds, settings, now_ms)
 
-    def findings(
-        self, verdicts: Sequence[LocalVerdict], point: int | None, ends: Sequence[Ends]
-    ) -> Iterator[Finding]:
-        """Yield what keeps segments, or the cleaner (`point`, `ends`), longer than the settings say."""
+    def findings(self, verdicts: Sequence[LocalVerdict]) -> Iterator[Finding]:
+        """Yield what keeps segments, or the cleaner, longer than the settings say."""
         if self.lacking is not None:
             yield Finding(LACKING, self.lacking, dir=self.partition.shown)
         if self.is_stray:
             return
         yield from self._ahead(verdicts)
         if "compact" in self.config.policy:
-            stuck = self._stuck(point, ends)
+            stuck = self._stuck()
             if stuck is not None:
                 why, message = stuck
                 yield Finding(BLOCKED, message, dir=self.partition.shown, found=why)
@@ -358,16 +355,16 @@ class HeldLog(NamedTuple):
         path = shown_path(self.partition, segment.log_path or "")
         yield Finding(KEEPING if keeps else AHEAD, words, self.partition.shown, path, more=len(ahead) - 1)
 
-    def _stuck(self, point: int | None, ends: Sequence[Ends]) -> tuple[str, str] | None:
+    def _stuck(self) -> tuple[str, str] | None:
         """Return why the cleaner does not come to what is dirty, in a word and in words; None: it does."""
-        bounds, settings = self._cleaner_bounds(point), self._cleaner_settings
-        cleanable = self._cleanable(bounds, settings, ends, self.now_ms)
+        bounds, settings = self._cleaner()
+        cleanable = self._cleanable(bounds, settings, self.now_ms)
         if cleanable.is_picked:
-            past = self._left_alone(bounds, settings, ends) if self.config.is_in_force else None
-            return self._failing(cleanable, ends) or past
+            past = self._left_alone(bounds, settings) if self.config.is_in_force else None
+            return self._failing(cleanable) or past
         end = self.loaded.log_end_offset
         free = bounds._replace(first_unstable=None, high_watermark=end), settings._replace(min_lag_ms=0)
-        if not self._cleanable(*free, ends, self.now_ms).is_picked:
+        if not self._cleanable(*free, self.now_ms).is_picked:
             return None
         offset = cleanable.first_uncleanable_offset
         place = f"the cleaner does not pass offset {offset}"
@@ -390,9 +387,7 @@ class HeldLog(NamedTuple):
                 return BY_WATERMARK, f"{place}: {why}"
         return None
 
-    def _left_alone(
-        self, bounds: CleanerBounds, settings: CleanerSettings, ends: Sequence[Ends]
-    ) -> tuple[str, str] | None:
+    def _left_alone(self, bounds: CleanerBounds, settings: CleanerSettings) -> tuple[str, str] | None:
         """Return that a log was due for long at the last sign of life, a high watermark checkpoint."""
         log_dir = self.partition.target.log_dir or ""
         versions = (version_of(os.path.join(log_dir, name)) for name in (log_dirs.HIGH_WATERMARK, CLEANER))
@@ -406,7 +401,7 @@ class HeldLog(NamedTuple):
             if version is None or version[0] // NS_OF_MS > alive - PATIENCE_MS
         )
         end = min(bounds.high_watermark, next(young, bounds.high_watermark))
-        past = self._cleanable(bounds._replace(high_watermark=end), settings, ends, alive - PATIENCE_MS)
+        past = self._cleanable(bounds._replace(high_watermark=end), settings, alive - PATIENCE_MS)
         if not past.is_picked:
             return None
         ratio = f"{past.ratio or 0:.0%} dirty for {duration(PATIENCE_MS)} and more, and not cleaned"

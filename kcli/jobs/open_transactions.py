@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import starmap
 from typing import NamedTuple
@@ -122,23 +122,17 @@ def _written_at(loaded: LoadedLog, offset: int) -> int | None:
 class Coordinators:
     """What the coordinators here know together, and whether open transactions hang by that.
 
-    `partitions`: how many __transaction_state has, by cluster. Where no coordinator of its cluster is `here`
-    a transaction hangs once nothing was written for `longest_ms`; where some are, the one that knows it may
-    be elsewhere. `only`: the cluster of what names none.
+    Where no coordinator of its cluster is among the inputs a transaction hangs once nothing was written for
+    `longest_ms`; where some are, the one that knows it may be elsewhere.
     """
 
     def __init__(
-        self,
-        known: Iterable[CoordinatorStates],
-        partitions: Mapping[str | None, int],
-        now_ms: int,
-        longest_ms: int = NEVER,
-        *,
-        only: str | None = None,
-        here: Container[str | None] = (),
+        self, known: Iterable[CoordinatorStates], file_set: FileSet, now_ms: int, longest_ms: int
     ) -> None:
-        self._now_ms, self._longest_ms, self._partitions = now_ms, longest_ms, partitions
-        self._only, self._here = only, here
+        self._now_ms, self._longest_ms = now_ms, longest_ms
+        self._partitions = partition_counts(TRANSACTION_STATE, file_set)
+        self._only = only = sole_cluster(file_set.log_dirs)
+        self._here = {cluster_of(one) or only for one in coordinating(file_set)}
         self._whole: dict[str | None, set[int]] = {}
         self._states: dict[str | None, dict[int, tuple[str, TransactionState]]] = {}
         self._damaged: set[tuple[str | None, str]] = set()
@@ -203,23 +197,18 @@ class Coordinators:
         return f"{key} is {ONGOING}"
 
 
+def coordinating(file_set: FileSet) -> list[Target]:
+    """Return the partitions of __transaction_state among the inputs."""
+    return [one for one in file_set.targets if one.name and one.name.topic == TRANSACTION_STATE]
+
+
 class OpenTransactions:
     """Open transactions beside what coordinators know; what hangs on a running broker is read again."""
 
     def __init__(self, file_set: FileSet, now_ms: int, longest_ms: int = NEVER) -> None:
         self._targets = {target.shown: target for target in file_set.targets}
-        only = sole_cluster(file_set.log_dirs)
-        self._coordinating = [
-            one for one in file_set.targets if one.name and one.name.topic == TRANSACTION_STATE
-        ]
-        self._coordinators = partial(
-            Coordinators,
-            partitions=partition_counts(TRANSACTION_STATE, file_set),
-            now_ms=now_ms,
-            longest_ms=longest_ms,
-            only=only,
-            here={cluster_of(one) or only for one in self._coordinating},
-        )
+        self._coordinating = coordinating(file_set)
+        self._coordinators = partial(Coordinators, file_set=file_set, now_ms=now_ms, longest_ms=longest_ms)
         self._now_ms = now_ms
         self._absent = [*notes_as_findings(absent_partitions(TRANSACTION_STATE, file_set))]
 

@@ -38,23 +38,23 @@ def retention(partition: Partition, unit: Unit, *, query: RetentionQuery) -> Yie
     log = (yield from hold(partition, config, query.now_ms)).with_events(metadata)
     loaded = log.loaded
     ends = [ends_of(segment) for segment in loaded.segments]
-    log = log.learned(ends)
+    log = log.learned(ends, point)
     verdicts = log.verdicts()
-    row = _log_row(log, verdicts, ends[-1])
+    row = _log_row(log, verdicts)
     if query.given:
         as_is, _ = collect_findings(configured(partition, query._replace(given={})), [])
         now = log._replace(config=as_is).with_events(metadata).learned(ends).verdicts()
         row = row._replace(deletable_bytes_now=_going(now))
     if "compact" in log.config.policy:
-        row = _with_cleaner(row, log, point, ends)
+        row = _with_cleaner(row, log)
     yield row
     for verdict, segment, end in zip(verdicts, loaded.segments, ends, strict=True):
         yield _row(row, verdict, end, segment, is_active=segment is loaded.segments[-1])
-    yield from log.findings(verdicts, point, ends)
+    yield from log.findings(verdicts)
 
 
-def _log_row(log: HeldLog, verdicts: Sequence[LocalVerdict], ends: Ends) -> RetentionPartitionRow:
-    """Return the row of a log; `ends` are those of the active segment."""
+def _log_row(log: HeldLog, verdicts: Sequence[LocalVerdict]) -> RetentionPartitionRow:
+    """Return the row of a log."""
     config, loaded = log.config, log.loaded
     retention_ms, retention_bytes = log.limits
     pairs = zip(loaded.segments, log.segments, strict=True)
@@ -71,18 +71,16 @@ def _log_row(log: HeldLog, verdicts: Sequence[LocalVerdict], ends: Ends) -> Rete
         deletable_bytes_now=None,
         log_start_offset=loaded.log_start_offset,
         high_watermark=log.high_watermark,
-        rolls_at=rolls_at(loaded.segments[-1], ends, config, log.now_ms),
+        rolls_at=rolls_at(loaded.segments[-1], log.ends[-1], config, log.now_ms),
         future_timestamps=tuple(islice(future(pairs, log.now_ms), SHOWN_FUTURE)),
     )
 
 
-def _with_cleaner(
-    row: RetentionPartitionRow, log: HeldLog, point: int | None, ends: Sequence[Ends]
-) -> RetentionPartitionRow:
-    """Return the row of a compacted log; `point`: its line in the cleaner's checkpoint."""
-    cleanable = log.cleanable(point, ends)
+def _with_cleaner(row: RetentionPartitionRow, log: HeldLog) -> RetentionPartitionRow:
+    """Return the row of a compacted log."""
+    cleanable = log.cleanable()
     return row._replace(
-        cleaner_offset=point,
+        cleaner_offset=log.point,
         first_dirty_offset=cleanable.first_dirty_offset,
         first_uncleanable_offset=cleanable.first_uncleanable_offset,
         end_offset=cleanable.end,
