@@ -26,16 +26,7 @@ GROUP_NAMES: dict[str, Callable[[Partition], str]] = {
     "state": lambda partition: partition.state,
 }
 """By the word of --by, what a partition directory is counted to."""
-SUMMED = (
-    "partitions",
-    "segments",
-    "log_bytes",
-    "index_bytes",
-    "preallocated_bytes",
-    "other_bytes",
-    "leaving_bytes",
-    "disk_bytes",
-)
+SUMMED = DiskSumRow._fields[2:10]  # from `partitions` to `disk_bytes`
 
 
 @partition_job

@@ -213,8 +213,7 @@ def storage(partition: Partition, *, query: GroupQuery) -> Yield:
         if query.wants(one.group_id):
             schema = KEYS[CONSUMER_OFFSETS].get(one.record_type)
             kind = str(one.record_type) if schema is None else schema.name.removesuffix("Key")
-            counts = one.records, one.tombstones, one.size, one.dirty_size
-            yield GroupStorageRow(place, one.group_id, kind, *counts)
+            yield GroupStorageRow(place, one.group_id, kind, *one[2:])
 
 
 def _assignor(group: FoldedGroup) -> str | None:

@@ -63,9 +63,7 @@ def start_others(
     log_dir: Target, request: StartRequest
 ) -> tuple[list[Finding], list[LogStart], Failure | None]:
     """Return what the start makes of a log dir's other directories; the first that cannot be read."""
-    findings: list[Finding] = []
-    logs: dict[str, LogStart] = {}
-    failure = None
+    findings, logs, failure = list[Finding](), dict[str, LogStart](), None
     if request.selection.include_leftovers and not request.selection.names:
         return findings, [], failure
     request = replace(request, is_bounded=request.is_bounded or is_running(log_dir))

@@ -1,6 +1,6 @@
 """What makes a coordinator's log large: records and bytes of each group by type of record."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords, Ints
 from kcli.kafka.coordinator.group_fold import LENGTH_SIZE, shorts
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRecords:
+class GroupRecords(NamedTuple):
     """Records of a type of a group; `size` counts bytes of keys and values, `dirty_size` the uncleaned."""
 
     group_id: str

@@ -54,13 +54,8 @@ def contradictions(target: Target, offsets: offset_invariants.Offsets) -> Iterat
         if is_lost:
             message = f"the log was flushed up to offset {one.found}, and a start opens it with the log end "
             message += f"{one.limit}: at most {one.found - one.limit} records are missing there"
-        yield Finding(
-            LOST_END if is_lost else "CKPT-001",
-            message,
-            dir=target.shown,
-            expected=one.limit,
-            found=one.found,
-        )
+        code = LOST_END if is_lost else "CKPT-001"
+        yield Finding(code, message, dir=target.shown, expected=one.limit, found=one.found)
 
 
 def missing_records(partition: Partition, given: Checkpoints, log: LoadedLog) -> Iterator[Finding]:
