@@ -48,18 +48,16 @@ def answer(directory, *, now=NOW, release=NEWEST, server=None, **given):
     return found[-1], [each for each in found if "sources" in each], gone
 
 
-def test_the_last_of_each_key_stays_and_small_segments_become_one(make):
-    first = batch(0, (b"a", b"1"), (b"b", b"1"), (None, b"1"))
-    directory = make([(0, first), (3, batch(3, (b"a", b"2"))), (4, batch(4, (b"b", b"2")))])
-    log, segments, gone = answer(directory)
-
-    assert gone == [(0, "newer-key"), (2, "no-key")]
-    assert [each["sources"] for each in segments] == [[0, 3], [4]]
-    assert [(each["records_before"], each["records_after"]) for each in segments] == [(4, 2), (1, 1)]
-    assert (log["first_dirty_offset"], log["end_offset"], log["clean_checkpoint_after"]) == (0, 4, 4)
-    assert (log["messages_read"], log["messages_written"], log["keys"], log["passes"]) == (4, 2, 2, 1)
-    assert log["bytes_written"] == segments[0]["size_after"]
-    assert [each["sources"] for each in answer(directory, segment_bytes=100)[1]] == [[0], [3], [4]]
+def test_each_record_that_goes_says_why(make):
+    """Which go, and what is left, the oracle says of random logs."""
+    keys = (0, batch(0, (b"a", b"1"), (b"b", b"1"), (None, b"1")))
+    stamped = (3, batch(3, (b"c", None), base_timestamp=NOW + DAY, attributes=STAMPED))
+    aborted = (4, sent(4, 7), ended(5, 7, commits=False))
+    newer = (6, batch(6, (b"a", b"2"))), (7, batch(7, (b"b", b"2")))
+    directory = make([keys, stamped, aborted, *newer], clean=False)
+    gone = [(0, "newer-key"), (2, "no-key"), (4, "aborted")]
+    assert answer(directory, now=NOW + DAY - 1)[2] == gone
+    assert answer(directory, now=NOW + DAY)[2] == [*gone[:2], (3, "tombstone"), gone[2]]
 
 
 @pytest.mark.parametrize("chunk", [1, 400])
@@ -90,43 +88,10 @@ def test_batches_that_are_decoded_together_and_one_by_one_give_the_same(make, mo
     assert (together.error is not None) == is_damaged != bool(together.rows)
 
 
-def test_a_tombstone_stays_until_its_horizon(make):
-    stamped = {"base_timestamp": NOW + DAY, "attributes": STAMPED}
-    log = make(
-        [(0, batch(0, (b"a", None), **stamped)), (1, batch(1, (b"b", None))), (2, batch(2, (b"c", b"")))]
-    )
-    assert answer(log, now=NOW + DAY - 1)[2] == []
-    cleaned, _, gone = answer(log, now=NOW + DAY)
-    assert (gone, cleaned["tombstones_removed"]) == ([(0, "tombstone")], 1)
-
-
-def test_what_was_aborted_goes_and_its_marker_stays_for_now(make):
-    aborted = (0, sent(0, 7), ended(1, 7, commits=False))
-    committed = (2, sent(2, 7, sequence=1), ended(3, 7))
-    _, segments, gone = answer(make([aborted, committed, (4, batch(4, (b"a", b"")))], clean=False))
-    assert gone == [(0, "aborted"), (2, "no-key")]
-    # two markers, and the last batch of the producer, though empty
-    assert (segments[0]["records_after"], segments[0]["batches_after"]) == (2, 3)
-
-
 def test_before_4_4_the_last_batch_of_a_cleaning_stays_though_empty(make):
     directory = make([(0, batch(0, (b"a", b""))), (1, batch(1, (None, b""))), (2, batch(2, (b"a", b"")))])
     assert [each["batches_after"] for each in answer(directory)[1]] == [1, 1]
     assert [each["batches_after"] for each in answer(directory, release=(4, 3))[1]] == [2, 1]
-
-
-def test_keys_that_do_not_fit_take_several_cleanings(make):
-    batches = [batch(at, (b"%d" % at, b"")) for at in range(7)]
-    log, _, _ = answer(
-        make([(0, *batches), (7, batch(7, (b"0", b"")))]), server={"log.cleaner.dedupe.buffer.size": "96"}
-    )
-    assert (log["keys"], log["clean_checkpoint_after"], log["end_offset"], log["passes"]) == (3, 3, 7, 3)
-
-
-def test_nothing_to_clean_leaves_the_checkpoint(make):
-    log, segments, gone = answer(make([(0, batch(0, (b"a", b""))), (1, batch(1, (b"a", b"")))], checkpoint=1))
-    assert (log["picked"], log["passes"], log["clean_checkpoint_after"], gone) == (False, 0, 1, [])
-    assert [each["size_after"] == each["size_before"] for each in segments] == [True, True]
 
 
 def test_what_a_tiered_log_has_no_more_is_not_cleaned(make):
