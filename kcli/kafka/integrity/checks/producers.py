@@ -29,20 +29,27 @@ class ProducerViolation(NamedTuple):
     message: str
 
 
+class Start(NamedTuple):
+    """How a batch is to follow from those of its producer before; a marker has no sequence, -1."""
+
+    epoch: int
+    sequence: int
+    offset: int
+    position: int
+
+
 class End(NamedTuple):
     """An end marker, and where its transaction begins in its segment; -1: before it."""
 
     kind: int
-    epoch: int
-    offset: int
-    position: int
+    start: Start
     open_since: int
 
 
 class ProducerRun(NamedTuple):
     """A producer up to some batch: what a snapshot would hold of it, -1 for what it has not.
 
-    `first_*` are of its first batch of data, `first_outside`: which is in no transaction, and no end marker
+    `first` is its first batch of data, `first_outside`: whether that is in no transaction, and no end marker
     comes before it. `first_end` is its first end marker, which may end a transaction of an earlier segment,
     `last_end` the offset of its last. `open_since`: where its open transaction begins.
     """
@@ -53,10 +60,7 @@ class ProducerRun(NamedTuple):
     offset_delta: int = 0
     timestamp: int = NOT_KNOWN
     open_since: int = NOT_KNOWN
-    first_epoch: int = NOT_KNOWN
-    first_sequence: int = NO_SEQUENCE
-    first_offset: int = NOT_KNOWN
-    first_position: int = 0
+    first: Start | None = None
     first_outside: bool = False
     first_end: End | None = None
     last_end: int = NOT_KNOWN
@@ -151,30 +155,23 @@ class ProducerJudge:
             self._add(batches_of_producer)
 
     def _add(self, batches: ConsecutiveBatches) -> None:
-        run = self._runs.get(batches.producer_id)
+        run = self._runs.get(batches.producer_id) or ProducerRun(batches.epoch)
+        start = Start(batches.epoch, batches.first_sequence, batches.base_offset, batches.position)
         if batches.kind in {ABORT, COMMIT}:
-            self._runs[batches.producer_id] = self._ended(run or ProducerRun(batches.epoch), batches)
+            self._runs[batches.producer_id] = self._ended(run, batches, start._replace(sequence=NO_SEQUENCE))
             return
-        base = batches.base_offset
-        if run is None or run.first_offset == NOT_KNOWN:
-            run = run or ProducerRun(batches.epoch)
-            run = run._replace(
-                first_epoch=batches.epoch,
-                first_sequence=batches.first_sequence,
-                first_offset=base,
-                first_position=batches.position,
-                first_outside=batches.kind == PLAIN and run.first_end is None,
-            )
+        if run.first is None:
+            is_outside = batches.kind == PLAIN and run.first_end is None
+            run = run._replace(first=start, first_outside=is_outside)
         else:
-            first = batches.epoch, batches.first_sequence, base, batches.position
-            self._violations.extend(_sequence_violations(batches.producer_id, run, first))
+            self._violations.extend(_sequence_violations(batches.producer_id, run, start))
         open_since = run.open_since
         if batches.kind == PLAIN and open_since != NOT_KNOWN:
-            self._violations.append(_outside(batches.producer_id, open_since, base, batches.position))
+            self._violations.append(_outside(batches.producer_id, open_since, start))
         if batches.kind == TRANSACTIONAL and open_since == NOT_KNOWN:
-            open_since = base
-            if base in self._offsets:
-                self._begins.add(base)
+            open_since = start.offset
+            if open_since in self._offsets:
+                self._begins.add(open_since)
         self._runs[batches.producer_id] = run._replace(
             epoch=batches.epoch,
             last_sequence=batches.last_sequence,
@@ -184,20 +181,17 @@ class ProducerJudge:
             open_since=open_since,
         )
 
-    def _ended(self, run: ProducerRun, marker: ConsecutiveBatches) -> ProducerRun:
+    def _ended(self, run: ProducerRun, marker: ConsecutiveBatches, start: Start) -> ProducerRun:
         """Return a producer after an end marker."""
-        base, position = marker.base_offset, marker.position
-        first = marker.epoch, NO_SEQUENCE, base, position
-        self._violations.extend(_sequence_violations(marker.producer_id, run, first))
+        self._violations.extend(_sequence_violations(marker.producer_id, run, start))
         if run.first_end is None:
-            first_end = End(marker.kind, marker.epoch, base, position, run.open_since)
-            run = run._replace(first_end=first_end)
+            run = run._replace(first_end=End(marker.kind, start, run.open_since))
         elif run.open_since != NOT_KNOWN and marker.kind == ABORT:
-            self._aborted.append(Aborted(marker.producer_id, run.open_since, base))
+            self._aborted.append(Aborted(marker.producer_id, run.open_since, start.offset))
         if marker.epoch != run.epoch:
             run = run._replace(last_sequence=NO_SEQUENCE, last_offset=NOT_KNOWN, offset_delta=0)
         run = run._replace(epoch=marker.epoch, timestamp=marker.timestamp)
-        return run._replace(open_since=NOT_KNOWN, last_end=base)
+        return run._replace(open_since=NOT_KNOWN, last_end=start.offset)
 
     def facts(self) -> ProducerFacts:
         """Return what is known of the segment's producers."""
@@ -208,25 +202,23 @@ class ProducerJudge:
         )
 
 
-def _sequence_violations(
-    producer_id: int, run: ProducerRun, first: tuple[int, int, int, int]
-) -> Iterator[ProducerViolation]:
-    """Yield how a batch (epoch, sequence, offset, position) does not follow from those of its producer."""
-    epoch, sequence, base, position = first
-    who = f"offset {base}: producer {producer_id}"
-    if epoch < run.epoch:
-        yield ProducerViolation("PROD-004", position, f"{who} has epoch {epoch} after {run.epoch}")
-    elif epoch == run.epoch and sequence > 0 and run.last_sequence >= 0:
+def _sequence_violations(producer_id: int, run: ProducerRun, batch: Start) -> Iterator[ProducerViolation]:
+    """Yield how a batch does not follow from those of its producer."""
+    who = f"offset {batch.offset}: producer {producer_id}"
+    if batch.epoch < run.epoch:
+        message = f"{who} has epoch {batch.epoch} after {run.epoch}"
+        yield ProducerViolation("PROD-004", batch.position, message)
+    elif batch.epoch == run.epoch and batch.sequence > 0 and run.last_sequence >= 0:
         expected = add_sequence(run.last_sequence, 1)
-        ahead = (sequence - expected) & MAX_INT
-        message = f"{who} goes on with sequence {sequence}, {expected} follows"
+        ahead = (batch.sequence - expected) & MAX_INT
+        message = f"{who} goes on with sequence {batch.sequence}, {expected} follows"
         if ahead:
-            yield ProducerViolation("PROD-003" if ahead < HALF else "PROD-004", position, message)
+            yield ProducerViolation("PROD-003" if ahead < HALF else "PROD-004", batch.position, message)
 
 
-def _outside(producer_id: int, open_since: int, base: int, position: int) -> ProducerViolation:
-    message = f"offset {base}: {outside_message(producer_id, open_since)}"
-    return ProducerViolation("PROD-004", position, message)
+def _outside(producer_id: int, open_since: int, batch: Start) -> ProducerViolation:
+    message = f"offset {batch.offset}: {outside_message(producer_id, open_since)}"
+    return ProducerViolation("PROD-004", batch.position, message)
 
 
 class ProducerMap:
@@ -245,14 +237,12 @@ class ProducerMap:
             if before is None:
                 self.runs[producer_id] = run
                 continue
-            if run.first_outside and before.open_since != NOT_KNOWN:
-                yield _outside(producer_id, before.open_since, run.first_offset, run.first_position)
-            end = run.first_end
-            if end is not None and (run.first_offset == NOT_KNOWN or end.offset < run.first_offset):
-                first = end.epoch, NO_SEQUENCE, end.offset, end.position
-                yield from _sequence_violations(producer_id, before, first)
-            if run.first_offset != NOT_KNOWN:
-                first = run.first_epoch, run.first_sequence, run.first_offset, run.first_position
+            first, end = run.first, run.first_end
+            if run.first_outside and first is not None and before.open_since != NOT_KNOWN:
+                yield _outside(producer_id, before.open_since, first)
+            if end is not None and (first is None or end.start.offset < first.offset):
+                yield from _sequence_violations(producer_id, before, end.start)
+            if first is not None:
                 yield from _sequence_violations(producer_id, before, first)
             self.runs[producer_id] = _continued(before, run)
         if len(self.runs) > MOST_IDS:
@@ -279,7 +269,7 @@ class ProducerMap:
             since = before.open_since if before is not None else NOT_KNOWN
             since = run.first_end.open_since if since == NOT_KNOWN else since
             if since != NOT_KNOWN:
-                aborted.add(Aborted(producer_id, since, run.first_end.offset))
+                aborted.add(Aborted(producer_id, since, run.first_end.start.offset))
         return frozenset(aborted)
 
 
