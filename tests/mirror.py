@@ -119,7 +119,6 @@ ELSEWHERE = {
     # log dirs
     "kcli/logdir/classify.py": "tests/kcli/logdir/test_find.py",
     "kcli/logdir/targets.py": "tests/kcli/logdir/test_find.py",
-    "kcli/logdir/remote_dirs.py": "tests/commands/test_plugin_objects.py",
     # output
     "kcli/output/arrow_rows.py": "tests/commands/test_sql.py",
     "kcli/output/answer.py": "tests/kcli/output/test_view.py",

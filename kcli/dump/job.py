@@ -30,9 +30,9 @@ from kcli.dump.small_files import SMALL_FILES, name_file, read_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.classify import REMOTE_SEGMENTS
 from kcli.logdir.find import FileSet
 from kcli.logdir.partition_names import file_name, listed, unexpected_names
-from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.remote_objects import open_file, with_parts
 from kcli.logdir.targets import PARTITION, Target, entry_of
 from kcli.rows.declare import declared_type, names_of

@@ -11,12 +11,11 @@ from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
-from kcli.logdir.classify import LOG_DIR
+from kcli.logdir.classify import LOG_DIR, REMOTE_SEGMENTS
 from kcli.logdir.concurrent_changes import SHRANK, changed_since, removal
 from kcli.logdir.find import FileSet, Note
 from kcli.logdir.log_dirs import INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.partition import Partition
-from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.targets import PARTITION, Target, shown_as
 from kcli.rows import Failure, Item, described
 from kcli.rows.partitions import FromFile, Where

@@ -1,20 +1,34 @@
-"""What a directory is: a partition, a log dir, remote storage. The grammar of names is `formats.names`."""
+"""What a directory is: a partition, a log dir, remote storage. The grammar of names is `formats.names`.
+
+Files of remote segments lie in a broker's index cache and in remote storage:
+
+    <log dir>/remote-log-index-cache/42_<segment id>.index           also .timeindex .txnindex
+    <storage>/topic-0-<topic id>/00000000000000000042-<segment id>.log
+                              also .index .timeindex .txnindex .snapshot .leader_epoch_checkpoint
+    <storage>/topic-<topic id>/0/00000000000000000042-<segment id>.log
+                              also .indexes .rsm-manifest
+
+The truth is `RemoteIndexCache`, of Kafka's tests `LocalTieredStorage`, `RemoteTopicPartitionDirectory`
+and `RemoteLogSegmentFileset`, and of Aiven's plugin `ObjectKeyFactory`.
+"""
 
 import os
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from formats import names
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.log_dirs import has_own_files
-from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, holds_remote_segments, tiered_dirs
 from kcli.logdir.targets import PARTITION
 
 LOG_DIR, LOST_AND_FOUND = "log-dir", "lost+found"
 TIERED_STORAGE = "tiered-storage"
+REMOTE_SEGMENTS = "remote-segments"  # the kind of a directory of files of remote segments
 BUNDLE_MANIFEST = "kcli-bundle.json"  # lies in the directory of the log dirs that `kcli bundle` wrote
 PARTITION_KINDS = frozenset(
     {names.LEADER_EPOCH_CHECKPOINT, names.PARTITION_METADATA, names.QUORUM_STATE, names.REMOTE_LOG_SNAPSHOT}
 )
+_REMOTE_SCHEMES = frozenset({names.IN_INDEX_CACHE, names.IN_TIERED_STORAGE})
 
 
 class Entry(NamedTuple):
@@ -51,7 +65,7 @@ def kind_of_entries(path: str, entries: list[Entry]) -> str | None:
     """Do as `directory_kind`, with the entries of the directory."""
     files = [names.parse_file(entry.name) for entry in entries if not entry.is_directory]
     is_log_dir = any(file.name in names.LOG_DIR_FILES for file in files)
-    if not is_log_dir and holds_remote_segments(path, files):
+    if not is_log_dir and _holds_remote_segments(path, files):
         return REMOTE_SEGMENTS
     if any(map(is_of_a_partition, files)):
         is_whole = {names.LOG, names.LEADER_EPOCH_CHECKPOINT} <= {file.kind for file in files}
@@ -64,6 +78,14 @@ def kind_of_entries(path: str, entries: list[Entry]) -> str | None:
     if not files and any(tiered_dirs(entry.path for entry in entries if entry.is_directory)):
         return TIERED_STORAGE
     return None
+
+
+def _holds_remote_segments(path: str, files: Iterable[names.FileName]) -> bool:
+    """Whether a directory holds files of remote segments, and none of a log; an empty one by its name."""
+    schemes = {file.scheme for file in files}
+    if not schemes:
+        return os.path.basename(os.path.abspath(path)) == names.REMOTE_LOG_INDEX_CACHE
+    return bool(schemes & _REMOTE_SCHEMES) and names.IN_PARTITION not in schemes
 
 
 def is_of_a_partition(file: names.FileName) -> bool:
@@ -86,6 +108,32 @@ def _is_partition(path: str, *, unreadable: bool) -> bool:
         return kind_of_entries(path, list_entries(path)) == PARTITION
     except FileError:
         return unreadable
+
+
+def partition_around(path: str) -> names.PartitionDir | None:
+    """Return the partition by the name of a directory, of a log dir or of remote storage."""
+    return names.parse_partition_dir(os.path.basename(os.path.abspath(path))) or _stored_partition(path)
+
+
+def _stored_partition(path: str) -> names.PartitionDir | None:
+    """Return the partition by the name of a directory of remote storage."""
+    above, name = os.path.split(os.path.abspath(path))
+    stored = names.parse_tiered_dir(name) or names.parse_object_dirs(os.path.basename(above), name)
+    return None if stored is None else stored[0]
+
+
+def tiered_dirs(paths: Iterable[str]) -> Iterator[tuple[str, names.PartitionDir]]:
+    """Yield the directories of partitions in remote storage among some and a level below. FileError."""
+    dirs: list[tuple[str, names.PartitionDir]] = []
+    for path in paths:
+        is_of_topic = names.parse_object_dirs(os.path.basename(os.path.abspath(path)), "0") is not None
+        inside = [entry.path for entry in list_entries(path) if entry.is_directory] if is_of_topic else []
+        dirs += _stored_partitions(inside) or _stored_partitions([path])
+    yield from sorted(dirs, key=lambda each: (each[1].topic, each[1].partition, each[0]))
+
+
+def _stored_partitions(paths: Iterable[str]) -> list[tuple[str, names.PartitionDir]]:
+    return [(path, name) for path in paths if (name := _stored_partition(path)) is not None]
 
 
 def enclosing_log_dir(partition_path: str) -> str | None:

@@ -27,6 +27,7 @@ from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.classify import (
     LOG_DIR,
     LOST_AND_FOUND,
+    REMOTE_SEGMENTS,
     TIERED_STORAGE,
     Entry,
     directory_kind,
@@ -34,10 +35,11 @@ from kcli.logdir.classify import (
     is_of_a_partition,
     kind_of_entries,
     list_entries,
+    partition_around,
+    tiered_dirs,
 )
 from kcli.logdir.concurrent_changes import removal
 from kcli.logdir.log_dirs import metadata_dirs
-from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, partition_around, tiered_dirs
 from kcli.logdir.targets import ALL_PARTITIONS, NO_SERVER, PARTITION, Selection, Server, Target, shown_as
 
 NO_LOG_DIR = "not-a-log-dir"

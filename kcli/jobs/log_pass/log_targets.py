@@ -9,11 +9,10 @@ from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError
-from kcli.logdir.classify import LOG_DIR
+from kcli.logdir.classify import LOG_DIR, REMOTE_SEGMENTS
 from kcli.logdir.find import FileSet, Note
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import listed, listed_log, unexpected_names
-from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.targets import PARTITION, Target, entry_of, partition_of
 
 LOG_ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
