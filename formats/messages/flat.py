@@ -10,8 +10,9 @@ from collections.abc import Callable
 from struct import Struct as Fields
 from typing import NamedTuple, TypeAlias
 
+from formats.layout import struct_of
 from formats.messages.declare import Field, Schema
-from formats.messages.reader import fixed_layout
+from formats.messages.reader import FIXED
 from formats.primitives import UUID_SIZE, int16, uuid_text
 from formats.types import Buffer
 
@@ -79,20 +80,15 @@ def _is_known(tagged: list[Field]) -> bool:
 
 
 def _runs(fields: list[Field]) -> list[_Run]:
-    numbers: list[Field] = []
+    letters: list[str] = []
     runs: list[_Run] = []
     for field in fields:
         if field.type == "string":
-            runs.append(_run(numbers, string=True))
-            numbers = []
+            runs.append(_Run(struct_of(letters), string=True))
+            letters = []
         else:
-            numbers.append(field)
-    return [*runs, _run(numbers, string=False)] if numbers else runs
-
-
-def _run(numbers: list[Field], *, string: bool) -> _Run:
-    layout = fixed_layout("numbers", numbers)
-    return _Run(layout.only(*(field.name for field in numbers)), string)
+            letters.append(FIXED[field.type][0])
+    return [*runs, _Run(struct_of(letters), string=False)] if letters else runs
 
 
 def _fixed(data: Buffer, position: int) -> tuple[int, int]:

@@ -42,7 +42,7 @@ from kcli.kafka.integrity.checks.partitions import (
     needs_start,
     without_details,
 )
-from kcli.kafka.integrity.checks.producer_files import producer_snapshots
+from kcli.kafka.integrity.checks.producers import producer_snapshots
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.compacted import is_cleaned
 from kcli.kafka.integrity.offset_invariants import violations

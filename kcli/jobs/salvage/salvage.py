@@ -25,7 +25,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checkpoints import beginning_findings, contradictions
 from kcli.kafka.integrity.checks.batches import Hole, find_holes
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge
-from kcli.kafka.integrity.checks.producer_files import producer_snapshots
+from kcli.kafka.integrity.checks.producers import producer_snapshots
 from kcli.kafka.integrity.compacted import is_compacted
 from kcli.kafka.integrity.offset_invariants import START_ABOVE_END, Offsets
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings

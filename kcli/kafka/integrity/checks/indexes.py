@@ -46,7 +46,9 @@ class _Entries:
         self.partial = size % layout.size
         self.whole = size // layout.size
         self.slots = self.offsets = self.others = self.falling = NO_ENTRIES
-        self.zeros = self.next = self.last_slot = 0
+        self.zeros = self.next = 0
+        self.last_time = NO_TIMESTAMP
+        """The timestamp in the last slot of a time index, where a broker takes that of the segment from."""
         self.nul_file: str | None = None
         """In words that all bytes are zeros, and what to do, where the segment is closed."""
         self.has_stale = False
@@ -63,7 +65,7 @@ class _Entries:
         first, second = (raw[name].astype(np.int64) for name in raw.dtype.names or ())
         self.offsets, self.others = (second + base, first) if is_time else (first + base, second)
         self.slots = np.arange(len(raw), dtype=np.int64)
-        self.last_slot = int(second[-1] if not is_time else first[-1])
+        self.last_time = int(first[-1]) if is_time else NO_TIMESTAMP
         least = 0 if is_time else 1
         rises = count == 1 or ((first[1:] > first[:-1]).all() and (second[1:] >= second[:-1] + least).all())
         if rises and (first[0] or second[0]):
@@ -76,10 +78,7 @@ class _Entries:
         self.zeros += entries - count
         # a time index rises in its times and may repeat an offset, an offset index rises in both
         rising[1:] &= first[1:] > np.maximum.accumulate(first)[:-1]
-        if is_time:
-            rising[1:] &= second[1:] >= np.maximum.accumulate(second)[:-1]
-        else:
-            rising[1:] &= second[1:] > np.maximum.accumulate(second)[:-1]
+        rising[1:] &= second[1:] >= np.maximum.accumulate(second)[:-1] + least
         self.falling = np.flatnonzero(~rising & ~zero)
         after_zeros = np.flatnonzero(zero[:-1] & ~zero[1:]) + 1 if self.zeros else self.falling[:0]
         self.has_stale = bool(len(after_zeros))
@@ -215,11 +214,6 @@ class TimeIndexJudge(_Entries):
         if not is_compacted:
             for slot, message in self._loose:
                 self.add("DUMP-004", slot, message)
-
-    @property
-    def last_time(self) -> int:
-        """The timestamp in the last slot, where a broker takes that of the segment from; -1 without any."""
-        return self.last_slot if self.whole else NO_TIMESTAMP
 
 
 def _written(data: bytes) -> int:

@@ -13,13 +13,15 @@ from formats.producer_snapshot import read_snapshot
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.batches import misfits
-from kcli.kafka.integrity.checks.producer_files import (
+from kcli.kafka.integrity.checks.producers import (
+    NO_PRODUCERS,
+    ProducerMap,
+    ProducerViolation,
     of_entry,
     snapshot_gaps,
     snapshot_misfits,
     txn_index_misfits,
 )
-from kcli.kafka.integrity.checks.producers import NO_PRODUCERS, ProducerMap, ProducerViolation
 from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
 from kcli.kafka.integrity.offset_invariants import Offsets
 from kcli.kafka.kraft.partition_start import Inspected

@@ -7,8 +7,13 @@ import pytest
 
 from formats.index import AbortedTxn
 from kcli.kafka.integrity.checks.batches import joined
-from kcli.kafka.integrity.checks.producer_files import txn_index_misfits
-from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerJudge, ProducerMap
+from kcli.kafka.integrity.checks.producers import (
+    NOT_KNOWN,
+    Aborted,
+    ProducerJudge,
+    ProducerMap,
+    txn_index_misfits,
+)
 from kcli.kafka.integrity.log_scan import end_marker_types
 from kcli.kafka.storage.log_segment import LoadedSegment
 from kcli.kafka.storage.producer_state import ProducerState, replay

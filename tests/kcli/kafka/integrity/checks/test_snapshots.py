@@ -3,8 +3,7 @@
 import pytest
 
 from formats.producer_snapshot import ProducerEntry
-from kcli.kafka.integrity.checks.producer_files import snapshot_gaps, snapshot_misfits
-from kcli.kafka.integrity.checks.producers import ProducerRun
+from kcli.kafka.integrity.checks.producers import ProducerRun, snapshot_gaps, snapshot_misfits
 
 BASES = (0, 24, 53)
 END = 62
