@@ -33,7 +33,8 @@ HEAD_BYTES = 512
 GZIP, ZSTD, USTAR = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", slice(257, 262)
 READ_AT_ONCE = 1 << 18
 MOST_MEMBERS = 1 << 20
-DEEPEST = 100
+DEEPEST, LONGEST_PLACE = 100, 2048
+"""Directories in each other, and bytes of their names: far longer ones the system cannot tell from links."""
 LONGEST_HEADER = 1 << 20
 """Bytes of a long name, or of what pax says of a member: tarfile holds them in memory."""
 HOSTILE = (ValueError, OverflowError, RecursionError)
@@ -217,10 +218,11 @@ def _write(tar: "tarfile.TarFile", member: "tarfile.TarInfo", root: str) -> None
     if os.path.lexists(path):
         os.unlink(path)  # of several members of a name the last counts
     if member.issym():
-        target = os.path.realpath(os.path.join(os.path.dirname(path), member.linkname))
-        if os.path.isabs(member.linkname) or not _is_below(target, root):
+        link = os.path.normpath(member.linkname)  # a later link on the way would lead elsewhere
+        target = os.path.realpath(os.path.join(os.path.dirname(path), link))
+        if os.path.isabs(link) or not _is_below(target, root):
             raise _RefusedMemberError(f"a link that leads out of the archive, to {shown(member.linkname)}")
-        os.symlink(member.linkname, path)
+        os.symlink(link, path)
     elif member.islnk():
         os.link(_place(member.linkname, root), path, follow_symlinks=False)
     elif member.isreg():
@@ -236,7 +238,10 @@ def _place(name: str, root: str) -> str:
     if len(parts) > DEEPEST:
         raise _RefusedMemberError(f"more than {DEEPEST} directories in each other")
     path = os.path.join(root, *parts)
-    if parts and not _is_below(os.path.realpath(os.path.dirname(path)), root):
+    around = os.path.realpath(os.path.dirname(path))
+    if len(os.fsencode(around)) > LONGEST_PLACE:
+        raise _RefusedMemberError(f"the names of its directories have more than {LONGEST_PLACE} bytes")
+    if parts and not _is_below(around, root):
         raise _RefusedMemberError("its directory is a link that leads out of the archive")
     return path
 

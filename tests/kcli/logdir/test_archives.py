@@ -110,7 +110,26 @@ def test_other_ways_to_read_log_dirs_name_the_archive(kcli, line):
 
 
 LINK, HARD, PIPE = tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE
+DIRECTORY, LONG = tarfile.DIRTYPE, "d" * 247
+WAY = [
+    one
+    for number, letter in enumerate("abcdefghijklmnop")
+    for one in (
+        (f"{LONG}/" * number + LONG, {"type": DIRECTORY}),
+        (f"{LONG}/" * number + letter, {"type": LINK, "linkname": LONG}),
+    )
+]
+"""Directories in each other by names that are too long for the system, and a short name of each."""
+BACK = f"a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/{'l' * 254}"
 HOSTILE = {
+    "a way too long to be looked at": (
+        [
+            *WAY,
+            (BACK, {"type": LINK, "linkname": "../" * 16}),
+            ("x", {"type": LINK, "linkname": f"{BACK}/.."}),
+        ],
+        "the names of its directories have more than 2048 bytes",
+    ),
     "absolute": ([("/no-such/x", {})], "/no-such/x: a name that leads out of the archive"),
     "above": ([("a/../../x", {})], "a/../../x: a name that leads out of the archive"),
     "link out": (
@@ -152,6 +171,18 @@ def test_a_member_that_leads_out_is_a_reason_to_read_nothing(kcli, case, monkeyp
     assert message in done.stderr and done.stderr.endswith("nothing of the archive is read\n")
     unpacked = [place for place, _, files in os.walk(".") if "x" in files]
     assert (unpacked, os.path.lexists("/no-such")) == ([], False)
+
+
+def test_a_link_on_the_way_of_another_does_not_turn_it(kcli):
+    with tarfile.open("turned.tar", "w") as tar:
+        tar.add("plain/kcli-demo/orders-0", "orders-0")
+        for name, target in (("orders-0/x", "later/../../x"), ("orders-0/later", ".")):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = LINK, target
+            tar.addfile(member)
+    (partition,) = archives.archive_inputs("turned.tar")
+    around = os.path.realpath(os.path.dirname(partition))
+    assert os.path.realpath(f"{partition}/x").startswith(f"{around}/")
 
 
 def test_links_inside_and_holes_are_kept_and_the_last_of_a_name_counts(kcli):
