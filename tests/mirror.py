@@ -55,7 +55,6 @@ ELSEWHERE = {
     "kcli/kafka/kraft/start_plan.py": "tests/starts/test_states.py",
     "kcli/kafka/findings/catalogue.py": "tests/test_documents.py",
     "kcli/kafka/integrity/checks/*": "tests/kcli/jobs/check/test_check_damages.py",
-    "kcli/kafka/integrity/checkpoints.py": "tests/kcli/jobs/test_checkpoint.py",
     "kcli/kafka/integrity/compacted.py": "tests/kcli/jobs/replica/test_replica_diff.py",
     "kcli/kafka/integrity/known_producers.py": "tests/kcli/jobs/test_producers.py",
     "kcli/kafka/storage/batch_records.py": "tests/kcli/jobs/test_lookup.py",

@@ -1,8 +1,12 @@
 """`checkpoint show`: the checkpoint files around each partition, joined, and held against its log."""
 
 from kcli.jobs.common import Yield, partition_job, where
-from kcli.kafka.integrity import offset_invariants
-from kcli.kafka.integrity.checkpoints import broken_invariants, contradictions, stored_offsets
+from kcli.kafka.integrity.checkpoints import (
+    START_ABOVE_END,
+    broken_invariants,
+    contradictions,
+    stored_offsets,
+)
 from kcli.kafka.kraft.partition_start import start
 from kcli.logdir.partition import Partition
 from kcli.rows.partitions import CheckpointRow
@@ -27,6 +31,6 @@ def show(partition: Partition) -> Yield:
         first_segment_offset=loaded.segments[0].base_offset,
         log_end_offset=loaded.log_end_offset,
         log_end_offset_source=loaded.source,
-        violations=(*[offset_invariants.START_ABOVE_END] * loaded.emptied, *(one.name for one in violated)),
+        violations=(*[START_ABOVE_END] * loaded.emptied, *(one.name for one in violated)),
     )
     yield from contradictions(partition.target, offsets)

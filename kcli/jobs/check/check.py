@@ -34,7 +34,7 @@ from kcli.jobs.log_starts import StartRequest, start_others
 from kcli.jobs.open_transactions import hanging_transactions
 from kcli.kafka.coordinator.loads import LOAD_OF, UNLOADABLE
 from kcli.kafka.findings.findings import SEVERITIES, Finding, Reporting
-from kcli.kafka.integrity.checkpoints import beginning_findings, contradictions, stored_offsets
+from kcli.kafka.integrity.checkpoints import beginning_findings, contradictions, stored_offsets, violations
 from kcli.kafka.integrity.checks.partitions import (
     PartitionFiles,
     PartitionJudge,
@@ -45,7 +45,6 @@ from kcli.kafka.integrity.checks.partitions import (
 from kcli.kafka.integrity.checks.producers import producer_snapshots
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.compacted import is_cleaned
-from kcli.kafka.integrity.offset_invariants import violations
 from kcli.kafka.kraft.log_settings import KnownSettings
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot

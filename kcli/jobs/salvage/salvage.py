@@ -22,12 +22,11 @@ from kcli.jobs.salvage.selected_batches import SelectedLog, select_batches
 from kcli.jobs.salvage.small_files import copy_small_files, copy_snapshots, write_epochs
 from kcli.kafka.findings.collector import FindingCollector, collect_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.checkpoints import beginning_findings, contradictions
+from kcli.kafka.integrity.checkpoints import START_ABOVE_END, Offsets, beginning_findings, contradictions
 from kcli.kafka.integrity.checks.batches import Hole, find_holes
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge
 from kcli.kafka.integrity.checks.producers import producer_snapshots
 from kcli.kafka.integrity.compacted import is_compacted
-from kcli.kafka.integrity.offset_invariants import START_ABOVE_END, Offsets
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import load

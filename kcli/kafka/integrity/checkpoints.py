@@ -1,31 +1,79 @@
-"""What the checkpoint files of a log dir say of a partition, held against its log and its metadata."""
+"""What the checkpoint files of a log dir say of a partition, held against each other and its log.
+
+Each is written at another time: log start and recovery point every minute, the high watermark every five
+seconds, all of them at a clean stop. After a crash some of these orders may not hold. The truth is what a
+start does about it: `UnifiedLog`, `LogLoader`, `LogCleanerManager`.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from formats.types import TopicPartition
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding, Reporting
-from kcli.kafka.integrity import offset_invariants
 from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpointed
-from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.buffers import FileError, decode_optional, shown
 from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import DELETED, first_base
 from kcli.logdir.targets import Target
 
 CLEANER, LOST_END = "cleaner-offset-checkpoint", "LOG-025"
+START_ABOVE_END = "log-start-above-log-end"
+"""The name of the one that a start itself finds: it then deletes every segment."""
+FLUSHED_ABOVE_END = "recovery-point-above-log-end"
+"""The name of the one that a crash may leave, and a clean stop never does."""
 
 
-def stored_offsets(
-    partition: Partition, lines: Sequence[EpochEntry] | None
-) -> Reporting[offset_invariants.Offsets]:
+class Offsets(NamedTuple):
+    """Offsets of a partition as stored, None for unknown; `log_end`: as started, `clean`: the log dir."""
+
+    log_start: int | None
+    recovery_point: int | None
+    high_watermark: int | None
+    cleaner_point: int | None
+    epoch_start: int | None
+    log_end: int | None
+    clean: bool = False
+
+
+class Violation(NamedTuple):
+    """An invariant that does not hold: its name, an offset, the one that it may not exceed, the effect."""
+
+    name: str
+    found: int
+    limit: int
+    effect: str
+
+
+_LOWERED = "a start lowers the high watermark to the log end: committed records are missing here"
+_INVARIANTS = (
+    ("log_start", "high_watermark", "a start raises the high watermark to the log start"),
+    ("high_watermark", "log_end", _LOWERED),
+    ("recovery_point", "log_end", "the log that a start opens lacks records that were flushed"),
+    ("cleaner_point", "log_end", "the cleaner begins anew at the log start"),
+    ("epoch_start", "log_end", "a start drops the epoch"),
+)
+"""The first offset of each may not be above the second; its name says so, as START_ABOVE_END."""
+
+
+def violations(offsets: Offsets) -> Iterator[Violation]:
+    """Yield the invariants that do not hold, in a fixed order; what is unknown violates none."""
+    values = offsets._asdict()
+    for lower, upper, effect in _INVARIANTS:
+        value, limit = values[lower], values[upper]
+        if value is not None and limit is not None and value > limit:
+            yield Violation(f"{lower}-above-{upper}".replace("_", "-"), value, limit, effect)
+
+
+def stored_offsets(partition: Partition, lines: Sequence[EpochEntry] | None) -> Reporting[Offsets]:
     """Yield which checkpoints cannot be used; return a partition's offsets; `lines` of its epochs."""
     facts = partition.directory
-    return offset_invariants.Offsets(
+    return Offsets(
         log_start=checkpointed(facts.log_start_offsets, partition),
         recovery_point=checkpointed(facts.recovery_points, partition),
         high_watermark=checkpointed(facts.high_watermarks, partition),
@@ -36,7 +84,7 @@ def stored_offsets(
     )
 
 
-def contradictions(target: Target, offsets: offset_invariants.Offsets) -> Iterator[Finding]:
+def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
     """Yield a finding for each invariant that does not hold in a partition directory.
 
     Beside a running broker there is none: it writes each file at another time, and the lines of a topic that
@@ -49,7 +97,7 @@ def contradictions(target: Target, offsets: offset_invariants.Offsets) -> Iterat
     if violated and is_running(target):
         return
     for one in violated:
-        is_lost = (offsets.clean or is_empty) and one.name == offset_invariants.FLUSHED_ABOVE_END
+        is_lost = (offsets.clean or is_empty) and one.name == FLUSHED_ABOVE_END
         message = f"{one.name}: {one.found}, {one.limit} at most; {one.effect}"
         if is_lost:
             message = f"the log was flushed up to offset {one.found}, and a start opens it with the log end "
@@ -72,13 +120,11 @@ def lost_end(partition: Partition, log: LoadedLog) -> Iterator[Finding]:
     yield from (one for one in missing_records(partition, log.checkpoints, log) if one.code == LOST_END)
 
 
-def broken_invariants(
-    target: Target, offsets: offset_invariants.Offsets
-) -> list[offset_invariants.Violation]:
+def broken_invariants(target: Target, offsets: Offsets) -> list[Violation]:
     """Return the invariants that do not hold: none of a -delete or -stray one, whose lines are not its."""
     if target.name is not None and target.name.kind in {DELETE, STRAY}:
         return []
-    return list(offset_invariants.violations(offsets))
+    return list(violations(offsets))
 
 
 def beginning_findings(
@@ -127,8 +173,4 @@ def cleaner_point(partition: Partition) -> Reporting[int | None]:
 @lru_cache(maxsize=64)
 def _points(path: str, _version: tuple[int, int, int] | None) -> Mapping[TopicPartition, int]:
     """Return the offsets of a checkpoint file; a file that did not change is read once."""
-    data = read_optional(path)
-    if data is None:
-        return {}
-    with reading(path):
-        return read_offset_checkpoint(data)
+    return decode_optional(path, read_offset_checkpoint) or {}

@@ -12,6 +12,7 @@ from formats.names import NORMAL, file_prefix
 from formats.producer_snapshot import read_snapshot
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.checkpoints import Offsets
 from kcli.kafka.integrity.checks.batches import misfits
 from kcli.kafka.integrity.checks.producers import (
     NO_PRODUCERS,
@@ -23,7 +24,6 @@ from kcli.kafka.integrity.checks.producers import (
     txn_index_misfits,
 )
 from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
-from kcli.kafka.integrity.offset_invariants import Offsets
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Checkpoints, Settings
 from kcli.logdir.buffers import FileError, file_error, read_optional

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.kafka.integrity.offset_invariants import Offsets, violations
+from kcli.kafka.integrity.checkpoints import Offsets, violations
 
 RIGHT = Offsets(
     log_start=5, recovery_point=10, high_watermark=10, cleaner_point=10, epoch_start=10, log_end=10
