@@ -90,7 +90,7 @@ def _job_options(
         records=contents.records or tool.print_data_log or tool.deep_iteration or shows_records,
         text=as_text and not layout,
         layout=layout,
-        blocks=_takes_blocks(output),
+        blocks=(output.sort, output.limit, output.where) == (None,) * 3 and _takes_blocks(output),
         print_data_log=tool.print_data_log or contents.records or shows_records,
         decoder=None if contents.redact else topic,
         decode_by_name=contents.decoder == AUTO and not ((as_text and not layout) or contents.redact),
@@ -132,7 +132,8 @@ def _command(job: "Dump", options: "DumpOptions", given: Given) -> Command:
             "decide)"
         )
     part = SHOWN_RANGE if options.records else BATCHES_RANGE
-    part = WRITTEN_RANGE if engine.uses_spark and output.out is not None else part
+    if engine.uses_spark and output.out is not None and _takes_blocks(output):
+        part = WRITTEN_RANGE  # the workers write it; a page, and text, this process
     splits = job.comes_in_pieces and (engine.jobs > 1 or engine.uses_spark)
     # --limit counts lines of text: some rows print none
     shown = output._replace(limit=None if options.text else output.limit)
@@ -164,10 +165,8 @@ def _layout_lines(rows: "Iterable[Item]") -> "Iterator[str]":
 
 
 def _takes_blocks(output: Output) -> bool:
-    """Whether rows are written as they come, all of them, in a format that takes blocks."""
+    """Whether rows are written as they come, as those of other commands: not as a page, not as lines."""
     from kcli.output.formats import format_of
 
-    if output.sort is not None or output.limit is not None or output.where is not None:
-        return False
     found = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
     return found is not None and found.takes_blocks

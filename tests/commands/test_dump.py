@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.dump import pauses
+from kcli.jobs.log_pass.log_ranges import SHOWN_RANGE, WRITTEN_RANGE
 from kcli.rows.declare import declared_type
 from kcli.rows.dump import DumpBatchRow
 from kcli.rows.partitions import FROM_FILE
@@ -171,6 +172,24 @@ def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypat
     assert kcli(*command).stdout == whole
     monkeypatch.setattr(pauses, "_suspended", Forgetful())
     assert kcli(*command).stdout == whole
+
+
+@pytest.mark.parametrize(
+    ("words", "size"),
+    [
+        (("--out", "x.parquet"), WRITTEN_RANGE),
+        (("--out", "x/", "--where", "offset < 3"), WRITTEN_RANGE),
+        (("--out", "x.html"), SHOWN_RANGE),
+        (("--out", "x.txt", "-o", "text"), SHOWN_RANGE),
+        (("-o", "ndjson"), SHOWN_RANGE),
+    ],
+)
+def test_with_spark_only_what_workers_write_comes_in_large_ranges(kcli, monkeypatch, words, size):
+    commands = []
+    monkeypatch.setattr("kcli.cli.run.run", commands.append)
+    kcli("dump", "--records", "--spark", *words, LOG)
+
+    assert [command.split.keywords for command in commands] == [{"size": size}]
 
 
 class Forgetful(dict):
