@@ -6,14 +6,13 @@ The change is made where the rows are made: what is redacted leaves no worker.
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
 
 from formats.bounds import describe
 from formats.errors import FormatError
 from kcli.dump.options import DumpOptions
-from kcli.output.long_values import SLICE, base64_slices
 from kcli.rows import Item
 from kcli.rows.declare import AnyRow, Column, RowType, Value, columns_of
 from kcli.rows.declare import record as object_schema
@@ -80,15 +79,6 @@ def words_of(data: bytes, options: DumpOptions) -> str:
     if options.bytes_as == "base64":
         return base64.b64encode(data).decode()
     return str(MODES[options.bytes_as or "text"](data))
-
-
-def slices_of(data: bytes, options: DumpOptions) -> Iterator[str]:
-    """Yield the text of `words_of` in slices, where a slice can be made text by itself."""
-    if options.salt is None and options.bytes_as == "base64":
-        return base64_slices(data)
-    if options.salt is None and options.bytes_as == "hex":
-        return (data[at : at + SLICE].hex() for at in range(0, len(data), SLICE))
-    return iter([words_of(data, options)])
 
 
 def describe_contents(error: FormatError, options: DumpOptions) -> str:

@@ -154,15 +154,6 @@ def line(text: str, *, is_title: bool = False) -> TextBlock:
     return TextBlock((f"{text}\n".encode(),), is_title)
 
 
-def contents(texts: Shown, prefix: str) -> Iterator[str]:
-    """Yield the words of key and payload as they follow a record's line, or alone after the indent."""
-    for name, text in zip(Shown._fields, texts, strict=True):
-        if text is not None:
-            yield f"{prefix}{name}: "
-            yield text
-            prefix = " "
-
-
 def control_text(record: control.ControlRecord) -> str:
     """Return what is printed of a control record after its line."""
     if record.value is None:

@@ -1,12 +1,11 @@
 """Blocks of a log as kafka-dump-log prints them: many lines at once, made by Arrow's kernels.
 
 While lines are made, bytes take the place of text; what is not ASCII becomes Java's text once, at the end:
-every key and value lies between ASCII characters, so that none can spoil its neighbour. Key and value of one
-record that are long are printed in slices, each a buffer, and nowhere whole.
+every key and value lies between ASCII characters, so that none can spoil its neighbour.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -19,18 +18,16 @@ from formats.names import LOG
 from formats.record_columns import RecordColumns
 from formats.types import Buffer
 from kcli.dump.blocks import Block, Ints, records_at
-from kcli.dump.bytes_as import describe_contents, salted, slices_of, words_of
+from kcli.dump.bytes_as import describe_contents, salted, words_of
 from kcli.dump.options import LARGEST_INT, STRING_DECODER, DumpOptions, contents_at
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
-from kcli.dump.render.decoders import DECODER_CLASSES, shown_contents
+from kcli.dump.render.decoders import shown_contents
 from kcli.dump.render.lines import (
-    LONG_TEXT,
     RECORD_INDENT,
     FirstOffset,
     LastOffset,
     OffsetJumps,
-    contents,
     control_text,
     java_strings,
     line,
@@ -41,7 +38,6 @@ from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.partition_names import file_name
 from kcli.logdir.segment import TORN, DamagedRange, Stop
 from kcli.logdir.targets import Target
-from kcli.output.long_values import base64_slices
 from kcli.output.text_columns import (
     Array,
     TextColumn,
@@ -58,66 +54,6 @@ from kcli.output.text_columns import (
     true_or_false,
 )
 from kcli.rows import TextBlock
-
-SLICES_OF_CLASS: dict[str, Callable[[bytes], Iterator[str]]] = {
-    "org.apache.kafka.tools.api.StringDecoder": java_strings,
-    "org.apache.kafka.tools.api.DefaultDecoder": base64_slices,
-}
-"""Of the decoder classes that print all of what they decode."""
-
-
-def contents_prefix(options: DumpOptions) -> str:
-    """Return what comes before the first of a record's contents."""
-    return f"{RECORD_INDENT} " if options.skip_record_metadata else " "
-
-
-def is_sliced(block: Block, options: DumpOptions) -> bool:
-    """Whether the contents of a block, one record, are printed in slices: decoders refuse what is long."""
-    records = block.records
-    if records is None or not options.print_data_log or options.decoder is not None:
-        return False
-    return block.is_long and not is_control(block)[records.batch[0]]
-
-
-def long_contents(log: Log, block: Block) -> list[Buffer]:
-    """Return the long contents of a block's one record, in slices; report what cannot be shown."""
-    options = log.options
-    if block.records is None or not is_sliced(block, options):
-        return []
-    (record,) = records_at(block.records, np.array([0]))
-    texts, trouble = shown_contents(
-        record._replace(key=_short(record.key), value=_short(record.value)), options
-    )
-    if trouble is not None:
-        position = int(block.positions[block.records.batch[0]])
-        log.findings.add("DUMP-002", position, inside(record.offset, trouble))
-    buffers: list[Buffer] = []
-    prefix = contents_prefix(options)
-    for name, data, words, decoder in (
-        ("key", record.key, texts.key, options.key_decoder),
-        ("payload", record.value, texts.payload, options.value_decoder),
-    ):
-        if data is not None:
-            parts = _slices(data, decoder, options) if words is None else iter([words])
-            buffers.append(f"{prefix}{name}: ".encode())
-            buffers.extend(part.encode("utf-8", "backslashreplace") for part in parts)
-            prefix = " "
-    return buffers
-
-
-def _short(data: bytes | None) -> bytes | None:
-    return None if data is None or len(data) > LONG_TEXT else data
-
-
-def _slices(data: bytes, decoder: str, options: DumpOptions) -> Iterator[str]:
-    if options.salt is not None or options.bytes_as not in {None, "text"}:
-        return slices_of(data, options)
-    return (
-        SLICES_OF_CLASS[decoder](data)
-        if decoder in SLICES_OF_CLASS
-        else iter([DECODER_CLASSES[decoder](data)])
-    )
-
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
@@ -174,19 +110,16 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
         records = item.records
         own = batch_lines(item)[0 if item.begins else 1 :]
         columns = [] if records is None else _record_columns(log, item, records)
-        contents = long_contents(log, item)
         offsets = records.offset if records is not None and not options.selects else NO_RECORD_OFFSETS
         if options.limit is None:
             made = [own] if records is None else _interleaved(own, columns, records)
             yield from _follows(path, offsets, last)
-            yield TextBlock(
-                (*_buffers(made[0], contents), *(part for lines in made[1:] for part in _buffers(lines)))
-            )
+            yield TextBlock(tuple(part for lines in made for part in _buffers(lines)))
         else:
             # what follows a limit is not looked at
             made = [own, joined(columns, 0 if records is None else len(records.offset))]
             yield from _one_by_one(own)
-            for number, one in enumerate(_one_by_one(made[1], contents)):
+            for number, one in enumerate(_one_by_one(made[1])):
                 before = last if number == 0 or not len(offsets) else int(offsets[number - 1])
                 yield from _follows(path, offsets[number : number + 1], before)
                 yield one
@@ -194,7 +127,7 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
             last = _last_offset(item, records, last)
             if last is not None:
                 yield LastOffset(path, last)
-        yield finished(log, item, sum(lines.nbytes for lines in made) + sum(map(len, contents)))
+        yield finished(log, item, sum(lines.nbytes for lines in made))
     if last is not None and options.records:
         yield LastOffset(path, last)
 
@@ -290,12 +223,14 @@ def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[Text
         columns += _metadata(block, records, options)
         if control.any():
             columns.append(_control_texts(records, control, options, troubles))
-    if options.print_data_log and not is_sliced(block, options):
-        columns += (
-            _as_strings(records, control, contents_prefix(options))
+    if options.print_data_log:
+        prefix = f"{RECORD_INDENT} " if options.skip_record_metadata else " "
+        contents = (
+            _as_strings(records, control)
             if _is_default(options)
-            else [_decoded(records, control, contents_prefix(options), options, troubles)]
+            else _decoded(records, control, options, troubles)
         )
+        columns += _labelled(*contents, prefix)
     for number, trouble in sorted(troubles):
         position = int(block.positions[records.batch[number]])
         log.findings.add("DUMP-002", position, inside(int(records.offset[number]), trouble))
@@ -309,21 +244,14 @@ def _interleaved(of_batches: Array, columns: list[TextColumn], records: RecordCo
     return [joined([spans(of_batches, first), *columns], len(records.offset)), of_batches[int(first[-1]) :]]
 
 
-def _one_by_one(lines: Array, contents: Sequence[Buffer] = ()) -> Iterator[TextBlock]:
+def _one_by_one(lines: Array) -> Iterator[TextBlock]:
     """Yield each of some lines as a block."""
-    return (TextBlock(tuple(_buffers(lines[number : number + 1], contents))) for number in range(len(lines)))
+    return (TextBlock(tuple(_buffers(lines[number : number + 1]))) for number in range(len(lines)))
 
 
-def _buffers(lines: Array, contents: Sequence[Buffer] = ()) -> Iterator[Buffer]:
-    """Yield some lines as Java makes text of them; `contents` are the end of the last one."""
+def _buffers(lines: Array) -> Iterator[Buffer]:
+    """Yield some lines as Java makes text of them, as UTF-8."""
     raw = texts(lines)
-    yield from _java_text(raw[: len(raw) - 1] if contents else raw)
-    yield from contents
-    yield from [b"\n"] if contents else ()
-
-
-def _java_text(raw: memoryview) -> Iterator[Buffer]:
-    """Yield bytes as Java makes text of them, as UTF-8."""
     if not len(raw) or np.frombuffer(raw, np.int8).min() >= 0:
         return iter([raw] if len(raw) else ())
     return (text.encode() for text in java_strings(raw))
@@ -359,20 +287,20 @@ def _header_keys(records: RecordColumns, salt: bytes | None) -> TextColumn:
     return strings([b",".join(keys[first : first + count]) for first, count in spans])
 
 
-def _as_strings(records: RecordColumns, control: NDArray[np.bool_], prefix: str) -> list[TextColumn]:
-    """Return keys and values as StringDecoder shows them; a null is left out."""
-    key, value = (records.key_length >= 0) & ~control, (records.value_length >= 0) & ~control
-    payload: list[TextColumn] = [either(value, " payload: ", "")]
-    if prefix != " ":
-        payload = [either(value & key, " payload: ", ""), either(value & ~key, f"{prefix}payload: ", "")]
-    if not len(key):
-        return []
-    return [
-        either(key, f"{prefix}key: ", ""),
-        parts(records.data, records.key_start, np.where(key, records.key_length, -1)),
-        *payload,
-        parts(records.data, records.value_start, np.where(value, records.value_length, -1)),
-    ]
+def _labelled(keys: Array, payloads: Array, prefix: str) -> list[TextColumn]:
+    """Return what is printed of keys and payloads; a null is left out."""
+    key, payload = (one.is_valid().to_numpy(zero_copy_only=False) for one in (keys, payloads))
+    after = either(payload & key, " payload: ", "")
+    alone = either(payload & ~key, f"{prefix}payload: ", "")
+    return [either(key, f"{prefix}key: ", ""), keys, after, alone, payloads]
+
+
+def _as_strings(records: RecordColumns, control: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return keys and values as StringDecoder shows them."""
+    return (
+        parts(records.data, records.key_start, np.where(control, -1, records.key_length)),
+        parts(records.data, records.value_start, np.where(control, -1, records.value_length)),
+    )
 
 
 def _is_default(options: DumpOptions) -> bool:
@@ -388,20 +316,21 @@ def _is_default(options: DumpOptions) -> bool:
 def _decoded(
     records: RecordColumns,
     control: NDArray[np.bool_],
-    prefix: str,
     options: DumpOptions,
     troubles: list[tuple[int, str]],
-) -> TextColumn:
+) -> tuple[Array, Array]:
     """Return keys and values as the options' decoders print them."""
-    printed = [b""] * len(control)  # a long text costs up to four bytes a character until it is encoded
+    printed: list[list[bytes | None]] = [[None] * len(control), [None] * len(control)]
     numbers = (~control).nonzero()[0]
     for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
-        decoded, trouble = shown_contents(record, options)
-        texts = contents(decoded, prefix)
-        printed[number] = b"".join(text.encode("utf-8", "backslashreplace") for text in texts)
+        texts, trouble = shown_contents(record, options)
+        for column, text in zip(printed, texts, strict=True):
+            # a long text costs up to four bytes a character until it is encoded
+            column[number] = None if text is None else text.encode("utf-8", "backslashreplace")
         if trouble is not None:
             troubles.append((number, trouble))
-    return strings(printed)
+    keys, payloads = map(strings, printed)
+    return keys, payloads
 
 
 def _control_texts(

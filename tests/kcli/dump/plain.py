@@ -9,7 +9,7 @@ from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
 from kcli.dump.options import HIGHEST, LARGEST_INT, LOWEST, searcher
 from kcli.dump.render.decoders import decoded, decoded_control, shown_contents
-from kcli.dump.render.lines import RECORD_INDENT, contents, control_text, java_string
+from kcli.dump.render.lines import RECORD_INDENT, control_text, java_string
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import merged
@@ -169,7 +169,10 @@ class PlainDump:
             shown, trouble = shown_contents(record, options)
             if trouble is not None:
                 self.collector.add("DUMP-002", position, inside(record.offset, trouble))
-            words += "".join(contents(shown, f"{RECORD_INDENT} " if options.skip_record_metadata else " "))
+            prefix = f"{RECORD_INDENT} " if options.skip_record_metadata else " "
+            for name, text in zip(shown._fields, shown, strict=True):
+                words += "" if text is None else f"{prefix}{name}: {text}"
+                prefix = prefix if text is None else " "
         self.lines.append(words)
         if not options.text:
             self.rows.append(self.record_row(item, record, control if header.is_control else None))

@@ -10,7 +10,7 @@ from formats import record_columns
 from kcli.dump import blocks, pauses, read_blocks
 from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
-from kcli.dump.render import text as text_module
+from kcli.dump.render import lines
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline, mapped
@@ -85,9 +85,8 @@ def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     monkeypatch.setattr(record_columns, "MOST_RECORDS", chance.choice([2, 1 << 17]))
     monkeypatch.setattr(record_columns, "CHUNK_RECORDS", chance.choice([2, 1 << 16]))
     monkeypatch.setattr(blocks, "PART_RECORDS", chance.choice([2, 1 << 16]))
-    longest = chance.choice([20, 1 << 20])
-    monkeypatch.setattr(blocks, "CHUNK_BYTES", longest)
-    monkeypatch.setattr(text_module, "LONG_TEXT", chance.choice([4, 1 << 16]))
+    monkeypatch.setattr(blocks, "CHUNK_BYTES", chance.choice([20, 1 << 20]))
+    monkeypatch.setattr(lines, "LONG_TEXT", chance.choice([4, 1 << 16]))
     batches = log(chance)
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))
@@ -161,7 +160,7 @@ def test_a_log_in_ranges_gives_the_rows_of_the_whole_log(seed, options, tmp_path
 
 
 def printed(rows):
-    said, lines = io.StringIO(), io.BytesIO()
+    said, text = io.StringIO(), io.BytesIO()
     with contextlib.redirect_stderr(said):
-        write_lines(dump_log_lines(rows), lines, in_background=False)
-    return lines.getvalue(), said.getvalue()
+        write_lines(dump_log_lines(rows), text, in_background=False)
+    return text.getvalue(), said.getvalue()
