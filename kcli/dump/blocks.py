@@ -1,7 +1,7 @@
 """Blocks of columns: consecutive batches of a log, with their records where asked for, and parts of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -221,21 +221,15 @@ def select_rows(block: Block, numbers: Ints, keep: NDArray[np.bool_]) -> Block:
 
 def compacted(columns: RecordColumns) -> RecordColumns:
     """Return records whose data holds their own bytes alone."""
-    names = ("key", "value", "header_key", "header_value")
-    starts = np.concatenate([getattr(columns, f"{name}_start") for name in names])
-    lengths = np.concatenate([getattr(columns, f"{name}_length") for name in names])
-    sizes = np.maximum(lengths, 0)
-    if 2 * int(sizes.sum()) > len(columns.data):
+    if 2 * size_of_records(columns) > len(columns.data):
         return columns
-    data = b"".join(
-        columns.data[start : start + size]
-        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
-    )
-    places = np.split(
-        np.cumsum(sizes) - sizes, np.cumsum([len(getattr(columns, f"{name}_start")) for name in names])[:-1]
-    )
-    begin: dict[str, Any] = {f"{name}_start": place for name, place in zip(names, places, strict=True)}
-    return columns._replace(data=data, **begin)
+    data, begin = bytearray(), dict[str, Any]()
+    for name in ("key", "value", "header_key", "header_value"):
+        starts, lengths = getattr(columns, f"{name}_start"), getattr(columns, f"{name}_length")
+        sizes = np.maximum(lengths, 0)
+        begin[f"{name}_start"] = len(data) + np.cumsum(sizes) - sizes
+        data += b"".join(part or b"" for part in contents_at(columns.data, starts, lengths))
+    return columns._replace(data=bytes(data), **begin)
 
 
 WORTH_A_BLOCK = 8192
@@ -245,26 +239,20 @@ WORTH_A_BLOCK = 8192
 def gathered_headers(items: Iterable[Window | DamagedRange | Stop]) -> Iterator[Window | DamagedRange | Stop]:
     """Yield windows without their bytes, those with few batches joined to larger ones; all else as it is."""
     windows: list[Window] = []
-    for item in items:
+    for item in chain(items, [None]):
         if isinstance(item, Window):
             windows.append(item._replace(data=item.data[:0]))
             if sum(len(window.positions) for window in windows) < WORTH_A_BLOCK:
                 continue
         if windows:
-            yield _joined(windows)
+            yield windows[0]._replace(
+                positions=np.concatenate([window.positions for window in windows]),
+                fields=together([window.fields for window in windows]),
+                valid=np.concatenate([valid_of(window) for window in windows]),
+            )
             windows = []
-        if not isinstance(item, Window):
+        if isinstance(item, (DamagedRange, Stop)):
             yield item
-    if windows:
-        yield _joined(windows)
-
-
-def _joined(windows: list[Window]) -> Window:
-    return windows[0]._replace(
-        positions=np.concatenate([window.positions for window in windows]),
-        fields=together([window.fields for window in windows]),
-        valid=np.concatenate([valid_of(window) for window in windows]),
-    )
 
 
 def valid_of(window: Window) -> NDArray[np.bool_]:
@@ -273,35 +261,20 @@ def valid_of(window: Window) -> NDArray[np.bool_]:
     return window.valid
 
 
-def some_of(window: Window, mask: NDArray[np.bool_]) -> Window:
-    """Return some of the batches of a window."""
-    if mask.all():
-        return window
+def part_of(window: Window, which: slice | NDArray[np.bool_]) -> Window:
+    """Return some of the batches of a window: those of a slice, or those that a mask keeps."""
     return window._replace(
-        positions=window.positions[mask], fields=window.fields[mask], valid=valid_of(window)[mask]
+        positions=window.positions[which], fields=window.fields[which], valid=valid_of(window)[which]
     )
 
 
-def runs(window: Window) -> Iterator[Window]:
-    """Yield the batches of a window, neighbours of one kind of magic together."""
+def runs(window: Window, *, alone: bool) -> Iterator[Window]:
+    """Yield the batches of a window, neighbours of one kind of magic together, or each `alone`."""
     legacy = is_legacy(window.fields["magic"])
-    bounds = [0, *((legacy[1:] != legacy[:-1]).nonzero()[0] + 1).tolist(), len(legacy)]
-    for begin, end in pairwise(bounds):
+    ends = (alone | (legacy[1:] != legacy[:-1])).nonzero()[0] + 1
+    for begin, end in pairwise([0, *ends.tolist(), len(legacy)]):
         if begin < end:
-            yield window_slice(window, begin, end)
-
-
-def each(window: Window) -> Iterator[Window]:
-    """Yield the batches of a window one by one."""
-    return (window_slice(window, number, number + 1) for number in range(len(window.positions)))
-
-
-def window_slice(window: Window, begin: int, end: int) -> Window:
-    """Return the batches from `begin` to `end` (exclusive)."""
-    span = slice(begin, end)
-    return window._replace(
-        positions=window.positions[span], fields=window.fields[span], valid=valid_of(window)[span]
-    )
+            yield part_of(window, slice(begin, end))
 
 
 def block_of(window: Window) -> Block:

@@ -24,13 +24,11 @@ from kcli.dump.blocks import (
     blocks_one_by_one,
     by_batch,
     columns_of,
-    each,
     gathered_headers,
+    part_of,
     runs,
     select_rows,
-    some_of,
     valid_of,
-    window_slice,
 )
 from kcli.dump.options import LARGEST_INT, DumpOptions, in_range, last_offsets
 from kcli.dump.pauses import Pause
@@ -88,7 +86,7 @@ def read_blocks(
         if log.options.filter.offsets is not None:
             count, passed = _up_to(window, log.options.filter.offsets[1], passed)
             is_last = count <= len(window.positions)
-            window = some_of(window, np.arange(len(window.positions)) < count)
+            window = part_of(window, slice(count))
         yield from _of_window(log, window, cursor)
         cursor = 0
         if is_last:
@@ -183,15 +181,14 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         problems = deque(problem for problem in problems if problem.position > window.positions[0])
     last_position = int(window.positions[0]) if cursor else None
     if asked:
-        window = some_of(window, asked.may_match(window.fields) & ~asked.rules_out(window.fields))
+        window = part_of(window, asked.may_match(window.fields) & ~asked.rules_out(window.fields))
     if not options.records or options.layout:
         window, more = _with_matches(log, window)
-        unread = deque(sorted(more, key=lambda problem: problem.position))
-        for run in each(window) if options.layout or options.limit is not None else runs(window):
-            for waiting in (problems, unread):
-                log.report(_up_to_position(waiting, int(run.positions[-1])))
+        problems = deque(sorted([*problems, *more], key=lambda problem: problem.position))
+        for run in runs(window, alone=options.layout or options.limit is not None):
+            log.report(_up_to_position(problems, int(run.positions[-1])))
             yield block_of(run)
-        log.report([*problems, *unread])
+        log.report(problems)
         return
     for block in _record_blocks(log, window, cursor):
         selected = _filtered(log, block) if asked else block
@@ -224,7 +221,7 @@ def _with_matches(log: Log, window: Window) -> tuple[Window, list[Problem]]:
     if not is_open.any():
         return window, _unknown_codecs(log, window)
     keep, problems = ~is_open, list[Problem]()
-    for block in _record_blocks(log, some_of(window, is_open), 0):
+    for block in _record_blocks(log, part_of(window, is_open), 0):
         if block.records is not None:
             matching = np.unique(block.records.batch[asked.matches(block.records)])
             keep[window.positions.searchsorted(block.positions[matching])] = True
@@ -233,7 +230,7 @@ def _with_matches(log: Log, window: Window) -> tuple[Window, list[Problem]]:
             options.layout and options.records and keep[window.positions.searchsorted(block.positions[0])]
         )
         problems.extend(() if is_said else block.problems)
-    return some_of(window, keep), problems + _unknown_codecs(log, some_of(window, ~is_open))
+    return part_of(window, keep), problems + _unknown_codecs(log, part_of(window, ~is_open))
 
 
 def _unknown_codecs(log: Log, window: Window) -> list[Problem]:
@@ -273,9 +270,9 @@ def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     begin = 0
     for number in (*large, len(sizes)):
         if begin < number:
-            yield from _read(log, window_slice(window, begin, number), cursor if begin == 0 else 0)
+            yield from _read(log, part_of(window, slice(begin, number)), cursor if begin == 0 else 0)
         if number < len(sizes):
-            yield _too_large(window_slice(window, number, number + 1), int(sizes[number]))
+            yield _too_large(part_of(window, slice(number, number + 1)), int(sizes[number]))
         begin = number + 1
 
 
@@ -294,12 +291,12 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         data = memoryview(log.file.read(base, LOG_OVERHEAD + int(window.fields["batch_length"][0])))
     for part in record_columns(data, window.positions - base, limit, window.fields):
         if isinstance(part, FallbackBatch):
-            one = window_slice(window, part.number, part.number + 1)
+            one = part_of(window, slice(part.number, part.number + 1))
             at = int(one.positions[0]) - base
             raw = bytes(data[at : at + LOG_OVERHEAD + int(one.fields["batch_length"][0])])
             yield from blocks_one_by_one(one, raw, log.options, cursor if part.number == 0 else 0)
             continue
-        block = block_of(window_slice(window, part.first, part.first + len(part.headers)))
+        block = block_of(part_of(window, slice(part.first, part.first + len(part.headers))))
         skip = cursor if part.first == 0 else 0
         if not skip:
             yield block._replace(records=part)
