@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from formats.bounds import describe
+from formats.bounds import LARGEST_BATCH, describe
 from formats.control import CONTROL_KEY, control_key, control_value
 from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.layout import FieldSpan
@@ -35,9 +35,9 @@ from formats.primitives import int16, short_varint
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE, row_of
 from formats.types import Buffer
+from kcli.dump.options import DECODED_TOPICS
 from kcli.kafka.remote.serde import unreadable
 
-DECODED_TOPICS = frozenset({*COORDINATOR_TOPICS, CLUSTER_METADATA, REMOTE_LOG_METADATA})
 AnyRecord: TypeAlias = Record | LegacyRecord
 
 NULL_VALUE = "null value"
@@ -68,8 +68,8 @@ class DecodedRecord(NamedTuple):
     damaged: bool = False
 
 
-def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
-    """Return what a record, no control record, of one of the five topics says; too long a one is an error."""
+def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> DecodedRecord:
+    """Return what a record of one of DECODED_TOPICS, no control record, says; too long a one is an error."""
     error = too_long(record, max_batch_bytes)
     if error is not None:
         return DecodedRecord(None, None, None, None, describe(error), damaged=True)

@@ -5,9 +5,8 @@ largest timestamp lies after the range may still hold a record inside it: then i
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from formats.batch import (
@@ -19,6 +18,13 @@ from formats.batch import (
 )
 from formats.bounds import LARGEST_BATCH
 from formats.magic import is_legacy
+from formats.names import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    REMOTE_LOG_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
 from kcli.logdir.partition_names import file_name
 from kcli.logdir.targets import Target
 
@@ -146,32 +152,24 @@ def last_offsets(fields: "Fields") -> "Ints":
     return last
 
 
-def _contains(pattern: bytes, columns: "RecordColumns", numbers: "Ints") -> list[bool]:
+def _contains(pattern: bytes, columns: "RecordColumns", numbers: "Ints") -> Mask:
     """Return whether a key, a value or a header of each record matches a regular expression."""
-    search, data = searcher(pattern), columns.data
-    contents = ((columns.key_start, columns.key_length), (columns.value_start, columns.value_length))
-    matches = [
-        any(search(part) for part in pair if part is not None)
-        for pair in zip(
-            *(contents_at(data, starts[numbers], lengths[numbers]) for starts, lengths in contents),
-            strict=True,
-        )
-    ]
-    headers = (
-        (columns.header_key_start, columns.header_key_length),
-        (columns.header_value_start, columns.header_value_length),
-    )
-    firsts, counts = columns.headers_first[numbers].tolist(), columns.headers_count[numbers].tolist()
-    for at, (first, count) in enumerate(zip(firsts, counts, strict=True)):
-        if count and not matches[at]:
-            span = slice(first, first + count)
-            matches[at] = any(
-                search(part)
-                for starts, lengths in headers
-                for part in contents_at(data, starts[span], lengths[span])
-                if part is not None
-            )
-    return matches
+    import numpy as np
+
+    search = re.compile(pattern).search
+
+    def matching(name: str, which: "Ints | slice") -> list[bool]:
+        starts, lengths = getattr(columns, f"{name}_start")[which], getattr(columns, f"{name}_length")[which]
+        parts = contents_at(columns.data, starts, lengths)
+        return [part is not None and search(part) is not None for part in parts]
+
+    found = np.array(matching("key", numbers), np.bool_)
+    found[~found] = matching("value", numbers[~found])
+    for at in (~found & (columns.headers_count[numbers] > 0)).nonzero()[0].tolist():
+        first = columns.headers_first[numbers[at]]
+        span = slice(first, first + columns.headers_count[numbers[at]])
+        found[at] = any(matching("header_key", span)) or any(matching("header_value", span))
+    return found
 
 
 def contents_at(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes | None]:
@@ -180,12 +178,6 @@ def contents_at(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes 
         None if length < 0 else data[start : start + length]
         for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
     )
-
-
-@cache
-def searcher(pattern: bytes) -> Callable[[bytes], re.Match[bytes] | None]:
-    """Return what looks for a regular expression in bytes."""
-    return re.compile(pattern).search
 
 
 def in_range(logs: list[Target], asked: RecordFilter) -> list[Target]:
@@ -198,6 +190,14 @@ def in_range(logs: list[Target], asked: RecordFilter) -> list[Target]:
 
 LARGEST_INT = 2**31 - 1
 EVERYTHING = RecordFilter()
+DECODED_TOPICS = (
+    CONSUMER_OFFSETS,
+    TRANSACTION_STATE,
+    SHARE_GROUP_STATE,
+    CLUSTER_METADATA,
+    REMOTE_LOG_METADATA,
+)
+"""The internal topics whose records are decoded: those of the messages that are declared."""
 STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import Record
-from kcli.dump.decoded_records import DecodedRecord
-from kcli.dump.render.decoders import decoded
+from kcli.dump.decoded_records import DecodedRecord, decode_record
 from tests.seeds import SEED, cases
 
 from .oracle import Oracle
@@ -50,7 +49,7 @@ def lines(oracle: Oracle, start: int, each: int = EACH) -> Iterator[Line]:
 
 
 def _line(topic: str, name: str, version: int, made: list[tuple[Any, Any]]) -> Line:
-    output = [decoded(topic, Record(0, 0, 0, _bytes(key), _bytes(value), (), 0)) for key, value in made]
+    output = [decode_record(topic, Record(0, 0, 0, _bytes(key), _bytes(value), (), 0)) for key, value in made]
     equal = sum(
         _equal(answer, version, key, value) for answer, (key, value) in zip(output, made, strict=True)
     )

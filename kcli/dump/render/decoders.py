@@ -13,21 +13,15 @@ from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
 from kcli.dump.bytes_as import words_of
-from kcli.dump.options import DumpOptions
+from kcli.dump.options import DECODED_TOPICS, DumpOptions
 from kcli.dump.render.lines import Shown, java_string
 from kcli.logdir.targets import Target
 
 if TYPE_CHECKING:
     from formats.messages.reader import Message
-    from kcli.dump.decoded_records import AnyRecord, DecodedRecord
+    from kcli.dump.decoded_records import AnyRecord
 
 Decoder: TypeAlias = Callable[[bytes], str]
-
-DECODER_TOPICS = (
-    *("__consumer_offsets", "__transaction_state", "__share_group_state"),
-    *(CLUSTER_METADATA, REMOTE_LOG_METADATA),
-)
-"""The internal topics whose records are decoded: those of the messages that are declared."""
 
 
 def decoder_for(target: Target, options: DumpOptions) -> str | None:
@@ -37,14 +31,7 @@ def decoder_for(target: Target, options: DumpOptions) -> str | None:
     topic = target.name.topic if target.name else None
     if target.kind == KRAFT_SNAPSHOT:
         topic = CLUSTER_METADATA
-    return topic if topic in DECODER_TOPICS else None
-
-
-def decoded(topic: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATCH) -> "DecodedRecord":
-    """Return what a record says by the decoder of a topic of DECODER_TOPICS."""
-    from kcli.dump.decoded_records import decode_record
-
-    return decode_record(topic, record, max_batch_bytes)
+    return topic if topic in DECODED_TOPICS else None
 
 
 def decoded_control(value: "Message") -> tuple[Any, ...]:

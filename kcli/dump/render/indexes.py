@@ -71,10 +71,12 @@ class Indexed(NamedTuple):
 def by_position(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> Indexed:
     """Return what an entry of an offset index leads to."""
     offset, position = entry
-    last_offset = first_last_offset(log, position, options)
+    end = position + options.max_message_size
+    walk = Walk(log, position, end, ahead=LARGEST_HEADER) if 0 <= position < log.size else ()
+    last_offset = next((batch.header.last_offset for batch in walk), None)
     if last_offset == offset:
         return Indexed(last_offset, last_offset)
-    taken = taken_for_batch(log, position, min(log.size, position + options.max_message_size))
+    taken = taken_for_batch(log, position, min(log.size, end))
     return Indexed(last_offset, None if taken is None else taken.last_offset)
 
 
@@ -88,14 +90,6 @@ def by_offset(
     last = batch.header.last_offset
     latest = largest_timestamp(finder.log, batch, options, findings) if last == entry[1] else None
     return Indexed(last, last, latest)
-
-
-def first_last_offset(log: DataFile, position: int, options: DumpOptions) -> int | None:
-    """Return the last offset of the batch at a position of the log; None where none can be read."""
-    if not 0 <= position < log.size:
-        return None
-    batch = next(iter(Walk(log, position, position + options.max_message_size, ahead=LARGEST_HEADER)), None)
-    return batch.header.last_offset if batch is not None else None
 
 
 class Taken(NamedTuple):
@@ -223,11 +217,6 @@ class IndexBlock(NamedTuple):
     raw: bytes
     entries: list[Any]
 
-    @property
-    def end(self) -> int:
-        """The slot after the last entry."""
-        return self.slot + len(self.entries)
-
 
 def open_index(stack: ExitStack, target: Target) -> AnyIndexFile:
     """Open an index of a target's kind."""
@@ -256,7 +245,7 @@ def read_index(
         elif check_order:
             before, zeros = _check_order(index, block, before, zeros, findings)
         yield block
-        slot = block.end
+        slot += len(block.entries)
     zeros += index.entries - end
     if zeros:
         findings.add("IDX-003", None, f"{zeros} of {index.entries} entries are zeros")
@@ -374,28 +363,22 @@ def _report_no_log(target: Target, findings: FindingCollector, message: str) -> 
         findings.add("DUMP-007", None, message)
 
 
-def report_sanity_error(index: AnyIndexFile, findings: FindingCollector) -> str | None:
-    """Report why a starting broker refuses an index, and return the finding's code; None if it does not."""
-    error = sanity_error(index)
-    if error is None:
-        return None
-    code = "DUMP-006"
-    if not isinstance(index, TxnIndexFile) and index.has_empty_tail and not index.partial_bytes:
-        code, error = "IDX-003", f"{error}: it ends in zeros"
-    findings.add(code, None, error)
-    return code
-
-
-def sanity_error(index: AnyIndexFile) -> str | None:
-    """Return why the `sanityCheck` of OffsetIndex or TimeIndex refuses an index; None if it passes."""
-    if index.entries and not isinstance(index, TxnIndexFile):
+def report_sanity_error(index: OffsetIndexFile | TimeIndexFile, findings: FindingCollector) -> str | None:
+    """Report why `sanityCheck` of OffsetIndex or TimeIndex refuses an index; return the finding's code."""
+    error = f"{index.file.size} bytes are no multiple of {index.entry_size}" if index.partial_bytes else None
+    if index.entries:
         is_time = isinstance(index, TimeIndexFile)
         first, last = index.entry(0), index.entry(index.entries - 1)
         if is_time and last[0] < first[0]:
-            return f"the last timestamp {last[0]} is below the first, {first[0]}"
-        if last[is_time] < index.base_offset:
-            return f"the last offset {last[is_time]} is below the base offset {index.base_offset}"
-    return f"{index.file.size} bytes are no multiple of {index.entry_size}" if index.partial_bytes else None
+            error = f"the last timestamp {last[0]} is below the first, {first[0]}"
+        elif last[is_time] < index.base_offset:
+            error = f"the last offset {last[is_time]} is below the base offset {index.base_offset}"
+    if error is None:
+        return None
+    has_zeros = index.has_empty_tail and not index.partial_bytes
+    code = "IDX-003" if has_zeros else "DUMP-006"
+    findings.add(code, None, f"{error}: it ends in zeros" if has_zeros else error)
+    return code
 
 
 # As rows, and with producer snapshots as the lines of DumpLogSegments
@@ -413,11 +396,10 @@ def index_rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
     with ExitStack() as stack:
         index = open_index(stack, unit.target)
         log = LogOfIndex(stack, unit.target, index, options, findings)
-        is_txn = isinstance(index, TxnIndexFile)
-        if options.index_sanity_check and not is_txn:
+        if options.index_sanity_check and not isinstance(index, TxnIndexFile):
             report_sanity_error(index, findings)
             return
-        shows = is_txn or not options.verify_index_only
+        shows = isinstance(index, TxnIndexFile) or not options.verify_index_only
         for block in read_index(index, unit.position, findings):
             if block.slot > unit.position:
                 yield Pause(ResumePoint(block.slot))
@@ -448,9 +430,8 @@ def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
         index = open_index(stack, target)
         log = LogOfIndex(stack, target, index, options, findings)
         is_offsets = isinstance(index, OffsetIndexFile)
-        if options.index_sanity_check and (
-            isinstance(index, TimeIndexFile) or (is_offsets and index.entries > 0)
-        ):
+        is_checked = options.index_sanity_check and (index.entries > 0 or not is_offsets)
+        if is_checked and not isinstance(index, TxnIndexFile):
             code = report_sanity_error(index, findings)
             if code is None:
                 yield line(f"{target.shown} passed sanity check.")
@@ -511,25 +492,19 @@ def _lines(log: LogOfIndex, block: IndexBlock, options: DumpOptions) -> Scanned:
 def _problems(log: LogOfIndex, block: IndexBlock) -> Iterator[tuple[int, IndexProblem]]:
     """Yield what the tool sums up about the entries of a block, each with its slot."""
     path, index = os.path.join(os.getcwd(), log.findings.target.shown), log.index
-    for slot, indexed in log.compare(enumerate(block.entries, block.slot)).items():
-        entry = block.entries[slot - block.slot]
-        if isinstance(index, TimeIndexFile):
+    for slot, (_, taken, latest) in log.compare(enumerate(block.entries, block.slot)).items():
+        number, offset = block.entries[slot - block.slot]
+        if not isinstance(index, TimeIndexFile):
+            if taken not in {None, number}:
+                yield slot, IndexProblem(MISMATCH, path, number, taken)
+        elif taken != offset:
+            yield slot, IndexProblem(OFFSET_NOT_FOUND, path, offset, -1 if taken is None else taken)
+        else:
+            if latest not in {None, number}:
+                yield slot, IndexProblem(TIME_MISMATCH, path, number, latest)
             before = index.entry(slot - 1)[0]
-            yield from ((slot, problem) for problem in _of_time(path, entry, before, indexed))
-        elif indexed.taken not in {None, entry[0]}:
-            yield slot, IndexProblem(MISMATCH, path, entry[0], indexed.taken)
-
-
-def _of_time(path: str, entry: tuple[int, int], before: int, indexed: Indexed) -> Iterator[IndexProblem]:
-    """Yield the problems of an entry of a time index after one of timestamp `before`."""
-    timestamp, offset = entry
-    if indexed.taken != offset:
-        yield IndexProblem(OFFSET_NOT_FOUND, path, offset, -1 if indexed.taken is None else indexed.taken)
-        return
-    if indexed.timestamp is not None and indexed.timestamp != timestamp:
-        yield IndexProblem(TIME_MISMATCH, path, timestamp, indexed.timestamp)
-    if before >= timestamp:
-        yield IndexProblem(OUT_OF_ORDER, path, timestamp, before)
+            if before >= number:
+                yield slot, IndexProblem(OUT_OF_ORDER, path, number, before)
 
 
 def producers_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:

@@ -33,7 +33,7 @@ from kcli.dump.bytes_as import describe_contents, salted
 from kcli.dump.options import last_offsets
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
-from kcli.dump.render.decoders import decoded, decoded_control, decoder_for
+from kcli.dump.render.decoders import decoded_control, decoder_for
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.segment import DamagedRange, Stop
@@ -108,6 +108,8 @@ def _record_rows(
     log: Log, block: Block, records: RecordColumns, source: FromFile, decoder: str | None
 ) -> Iterator[DumpRecordRow]:
     """Yield a row for each record of a block; report what its decoder cannot read."""
+    if decoder is not None:  # it is slow to import
+        from kcli.dump.decoded_records import decode_record
     control = is_control(block)[records.batch].tolist()
     columns = zip(
         block.positions[records.batch].tolist(),
@@ -122,7 +124,7 @@ def _record_rows(
     for position, timestamp, record, pairs, sequence, is_marker in columns:
         decoded_values: Sequence[Any] = NOTHING_DECODED
         if decoder is not None and not is_marker:
-            *decoded_values, damaged = decoded(decoder, record, log.options.max_batch_bytes)
+            *decoded_values, damaged = decode_record(decoder, record, log.options.max_batch_bytes)
             if damaged:
                 log.findings.add("DUMP-002", position, inside(record.offset, str(decoded_values[-1])))
         marker = _check_control(log, position, record) if is_marker else None

@@ -1,5 +1,7 @@
 """The plain twin of `kcli.dump` for logs: batch by batch, record by record, line by line, as Kafka's tool."""
 
+import re
+
 from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
 from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
 from formats.control import LEADER_CHANGE, control_record, control_type
@@ -7,8 +9,9 @@ from formats.errors import FormatError
 from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
-from kcli.dump.options import HIGHEST, LARGEST_INT, LOWEST, searcher
-from kcli.dump.render.decoders import decoded, decoded_control, shown_contents
+from kcli.dump.decoded_records import decode_record
+from kcli.dump.options import HIGHEST, LARGEST_INT, LOWEST
+from kcli.dump.render.decoders import decoded_control, shown_contents
 from kcli.dump.render.lines import RECORD_INDENT, control_text, java_string
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
@@ -188,7 +191,7 @@ class PlainDump:
             sequence = record.sequence
         said = (None,) * 5
         if self.options.decoder is not None and not header.is_control:
-            *said, damaged = decoded(self.options.decoder, record, self.options.max_batch_bytes)
+            *said, damaged = decode_record(self.options.decoder, record, self.options.max_batch_bytes)
             if damaged:
                 self.collector.add("DUMP-002", position, inside(record.offset, str(said[-1])))
         kind = control_type(record.key) if header.is_control else None
@@ -303,5 +306,5 @@ def is_selected(asked, record):
         (asked.offsets is None or asked.offsets[0] <= record.offset <= asked.offsets[1])
         and (asked.times is None or asked.times[0] <= record.timestamp <= asked.times[1])
         and (asked.key is None or record.key == asked.key)
-        and (asked.grep is None or any(searcher(asked.grep)(part) for part in parts if part is not None))
+        and (asked.grep is None or any(re.search(asked.grep, part) for part in parts if part is not None))
     )

@@ -4,8 +4,8 @@ import pytest
 
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
-from kcli.dump.decoded_records import DecodedRecord
-from kcli.dump.render.decoders import decoded, shown_by
+from kcli.dump.decoded_records import DecodedRecord, decode_record
+from kcli.dump.render.decoders import shown_by
 from tests.formats.remote_values import DELETE, SEGMENT
 
 OFFSETS, METADATA, REMOTE = (
@@ -46,7 +46,7 @@ def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:
 )
 def test_unknown_types_and_versions_are_reported_and_are_no_damage(topic, key, value, name, version, error):
     decoded_key = KEY if key is OFFSET_KEY else None
-    assert decoded(topic, record(key, value)) == DecodedRecord(name, version, decoded_key, None, error)
+    assert decode_record(topic, record(key, value)) == DecodedRecord(name, version, decoded_key, None, error)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_unknown_types_and_versions_are_reported_and_are_no_damage(topic, key, v
 def test_damage(
     topic: str, key: bytes | None, value: bytes | None, name: str | None, version: int | None, words: str
 ):
-    reported = decoded(topic, record(key, value))
+    reported = decode_record(topic, record(key, value))
     assert (reported.record_type, reported.record_version, reported.decoded_value, reported.damaged) == (
         name,
         version,
@@ -81,17 +81,17 @@ def test_damage(
 
 
 def test_a_damaged_key_does_not_hide_the_value():
-    reported = decoded(OFFSETS, record(OFFSET_KEY[:-1], OFFSET_VALUE))
+    reported = decode_record(OFFSETS, record(OFFSET_KEY[:-1], OFFSET_VALUE))
     assert reported == DecodedRecord("OffsetCommit", 3, None, VALUE, reported.error, damaged=True)
     assert "OffsetCommitKey" in reported.error
 
 
 def test_what_json_does_not_show_is_reported():
-    longer = decoded(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
+    longer = decode_record(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
     assert longer == DecodedRecord(
         "OffsetCommit", 3, KEY, VALUE, "bytes after OffsetCommitKey: 1; bytes after OffsetCommitValue: 3"
     )
-    tags = decoded(
+    tags = decode_record(
         METADATA,
         record(None, b"\1\x14\0" + b"\x0a" + b"".join(bytes([number, 0]) for number in range(10, 20))),
     )
@@ -102,7 +102,7 @@ def test_what_json_does_not_show_is_reported():
 def test_tagged_fields_that_come_again_are_reported():
     value = bytes.fromhex("01 17 00 02 00 02 0261 00 02 0262")
     again = "tagged fields that come again, of which the last is shown: BeginTransactionRecord 0, 1 in all"
-    assert decoded(METADATA, record(None, value)) == DecodedRecord(
+    assert decode_record(METADATA, record(None, value)) == DecodedRecord(
         "BEGIN_TRANSACTION_RECORD", 0, None, {"name": "b"}, again
     )
     assert shown_by(METADATA, record(None, value))[0].payload.endswith('"data":{"name":"b"}}')
@@ -119,7 +119,7 @@ def test_tagged_fields_that_come_again_are_reported():
 def test_text_that_is_not_utf_8_is_an_error_in_rows_and_marked_in_lines(
     topic: str, key: bytes | None, value: bytes | None
 ):
-    reported = decoded(topic, record(key, value))
+    reported = decode_record(topic, record(key, value))
     assert (reported.decoded_key, reported.decoded_value, reported.damaged) == (None, None, True)
     assert "expected UTF-8" in reported.error
     shown, trouble = shown_by(topic, record(key, value))
@@ -128,7 +128,7 @@ def test_text_that_is_not_utf_8_is_an_error_in_rows_and_marked_in_lines(
 
 
 def test_remote_metadata_that_kafka_refuses_is_shown_with_the_reason():
-    reported = decoded(REMOTE, record(None, DELETE[:-2] + b"\7\0"))
+    reported = decode_record(REMOTE, record(None, DELETE[:-2] + b"\7\0"))
     assert (reported.decoded_value["remotePartitionDeleteState"], reported.error, reported.damaged) == (
         7,
         "state 7 is unknown",
@@ -140,7 +140,7 @@ def test_members_of_a_consumer_group():
     subscription = bytes.fromhex("0000 00000001 0001 74 ffffffff")
     sized = len(subscription).to_bytes(4, "big") + subscription + bytes(4)
     value = b"\0\0\0\x08consumer" + bytes(4) + b"\xff\xff" * 2 + b"\0\0\0\1\0\1m\0\1c\0\1h" + bytes(4) + sized
-    reported = decoded(OFFSETS, record(b"\0\2\0\1g", value))
+    reported = decode_record(OFFSETS, record(b"\0\2\0\1g", value))
     (member,) = reported.decoded_value["members"]
     assert (member["subscription"], member["assignment"]) == ({"topics": ["t"], "userData": None}, "")
 
@@ -150,16 +150,16 @@ def test_bounds_are_raised_by_the_switch():
     count = (1 << 17) + 1
     value = b"\1\x14\0" + bytes([count & 0x7F | 0x80, count >> 7 & 0x7F | 0x80, count >> 14])
     value += b"".join(bytes([0x80 | n & 0x7F, 0x80 | n >> 7 & 0x7F, n >> 14, 0]) for n in range(count))
-    refused = decoded(METADATA, record(None, value))
+    refused = decode_record(METADATA, record(None, value))
     assert refused.damaged
     assert refused.error.endswith("; --max-batch-bytes raises the bound")
     assert shown_by(METADATA, record(None, value))[1].endswith("; --max-batch-bytes raises the bound")
-    assert decoded(METADATA, record(None, value), 128 << 20).damaged is False
+    assert decode_record(METADATA, record(None, value), 128 << 20).damaged is False
     assert shown_by(METADATA, record(None, value), 128 << 20)[1] is None
 
     long = SEGMENT + b"\xff\xff\x7f" + bytes((1 << 21) - 2) + b"\0\0"
     assert len(long) > LONGEST_VALUE
-    assert decoded(REMOTE, record(None, long)).error.endswith("; --max-batch-bytes raises the bound")
-    assert decoded(REMOTE, record(None, long), 256 << 20).error is None
+    assert decode_record(REMOTE, record(None, long)).error.endswith("; --max-batch-bytes raises the bound")
+    assert decode_record(REMOTE, record(None, long), 256 << 20).error is None
     assert shown_by(REMOTE, record(None, long))[1].endswith("; --max-batch-bytes raises the bound")
     assert shown_by(REMOTE, record(None, long), 256 << 20)[1] is None
