@@ -300,7 +300,7 @@ class PartitionLog:
         from kcli.views.plan import plan_view
 
         with _api_errors():
-            plan = plan_view(asked, find(asked.paths, asked.selection), VIEWS[asked.view].names, 1)
+            plan = plan_view(asked, find(asked.paths, asked.selection), VIEWS[asked.view].names)
             errors, findings = [*plan.failures, *plan.refused], [*plan.findings]
             job: Any = plan.job
             for outcome in inline(Job(replace(job, options=replace(job.options, blocks=blocks))), plan.units):

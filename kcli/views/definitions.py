@@ -22,26 +22,18 @@ from kcli.rows.transactions import ProducerRow, TransactionRow
 
 BATCHES = "batches"
 RECORDS = "records"
-SEGMENTS = "segments"
-EPOCHS = "epochs"
 RLMM = "rlmm"
-OFFSETS = "offsets"
-REMEMBERED = "producers"
 GROUP_LIST = "groups"
 GROUP_OFFSETS = "group_offsets"
-TRANSACTIONS = "transactions"
-RETAINED = "retention"
-RETAINED_LOGS = "retention_partitions"
-CLEANINGS = "compact"
 FINDINGS = "findings"
 
 METADATA_VIEWS = {
-    "metadata_topics": "topics",
-    "metadata_partitions": "partitions",
-    "metadata_brokers": "brokers",
-    "metadata_configs": "configs",
+    "metadata_topics": MetadataTopicRow,
+    "metadata_partitions": MetadataPartitionRow,
+    "metadata_brokers": MetadataBrokerRow,
+    "metadata_configs": MetadataConfigRow,
 }
-"""Views of the cluster's metadata, and the words of their kinds."""
+"""Views of the cluster's metadata, named after the words of their kinds, and their rows."""
 
 OF_USERS = frozenset({RLMM, GROUP_LIST, GROUP_OFFSETS, *METADATA_VIEWS})
 """Views whose topics are those of the users, not of the directories that are read."""
@@ -76,21 +68,18 @@ class FindingRow(NamedTuple):
 _ROWS_OF_VIEWS: dict[str, type] = {
     BATCHES: DumpBatchRow,
     RECORDS: DumpRecordRow,
-    SEGMENTS: ScanSegmentRow,
-    EPOCHS: EpochRow,
+    "segments": ScanSegmentRow,
+    "epochs": EpochRow,
     RLMM: RlmmEventRow,
-    OFFSETS: PartitionRow,
-    REMEMBERED: ProducerRow,
+    "offsets": PartitionRow,
+    "producers": ProducerRow,
     GROUP_LIST: GroupRow,
     GROUP_OFFSETS: GroupOffsetRow,
-    "metadata_topics": MetadataTopicRow,
-    "metadata_partitions": MetadataPartitionRow,
-    "metadata_brokers": MetadataBrokerRow,
-    "metadata_configs": MetadataConfigRow,
-    TRANSACTIONS: TransactionRow,
-    RETAINED: RetentionRow,
-    RETAINED_LOGS: RetentionPartitionRow,
-    CLEANINGS: CompactPartitionRow,
+    **METADATA_VIEWS,
+    "transactions": TransactionRow,
+    "retention": RetentionRow,
+    "retention_partitions": RetentionPartitionRow,
+    "compact": CompactPartitionRow,
     FINDINGS: FindingRow,
 }
 VIEWS = {view: declared_type(row) for view, row in _ROWS_OF_VIEWS.items()}

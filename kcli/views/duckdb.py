@@ -333,7 +333,7 @@ class Scan:
         file_set = source.file_set_of(query.view)
         if self._chooses:
             file_set = replace(file_set, targets=_kept(query.view, file_set.targets, self._condition))
-        plan = plan_view(query, file_set, self._read.names, source.jobs)
+        plan = plan_view(query, file_set, self._read.names)
         # a condition may leave out the directory of the one file
         source.refused.append([one for one in plan.refused if one.path or not self._chooses])
         if query.view != FINDINGS:

@@ -76,9 +76,9 @@ class ViewCommand(NamedTuple):
     """
 
     job: Map
-    accepts: frozenset[str]
+    accepts: frozenset[str] = PARTITIONS_ONLY
     expand: Callable[[FileSet], FileSet] = lambda file_set: file_set
-    split: Callable[[list[Unit], int], list[Unit]] = lambda units, _: units
+    split: Callable[[list[Unit]], list[Unit]] = lambda units: units
     reduce: Callable[[FileSet], Reduce] | None = None
 
 
@@ -94,23 +94,24 @@ class Plan(NamedTuple):
     refused: list[Failure]
 
 
-def plan_view(query: ViewQuery, file_set: FileSet, columns: Collection[str], workers: int) -> Plan:
+def plan_view(query: ViewQuery, file_set: FileSet, columns: Collection[str]) -> Plan:
     """Return what a query must read, of what its paths lead to, for some columns."""
+    is_of_findings = query.view == definitions.FINDINGS
     if query.view not in definitions.OF_USERS:
         targets = [target for target in file_set.targets if query.selection.wants(target.name)]
         file_set = replace(file_set, targets=targets)
-    if query.view == definitions.FINDINGS:  # as for kcli check
+    if is_of_findings:  # as for kcli check
         file_set = with_unformatted(file_set)
     command = VIEW_COMMANDS[query.view](query, file_set, columns)
     expanded = command.expand(file_set)
     units, failures = plan(expanded, command.accepts)
-    of_view = failures if query.view == definitions.FINDINGS else failures[len(file_set.failures) :]
-    refused = [one for one in of_view if query.view != definitions.FINDINGS and one.error in OF_ARGUMENTS]
+    of_view = failures if is_of_findings else failures[len(file_set.failures) :]
+    refused = [one for one in of_view if one.error in OF_ARGUMENTS and not is_of_findings]
     if query.view == definitions.RLMM and file_set.targets and not (units or failures):
         refused.append(Failure("", "nothing-matched", None, None, NO_EVENTS))
     return Plan(
         command.job,
-        command.split(units, workers),
+        command.split(units),
         expanded,
         command.reduce,
         list(notes_as_findings(dict.fromkeys([*file_set.notes, *expanded.notes]))),
@@ -183,7 +184,7 @@ def _check(_query: ViewQuery, file_set: FileSet, _columns: Collection[str]) -> V
         check.CheckLog(CHECKED, request=request, query=query),
         check.CHECK_ACCEPTS,
         lambda inputs: check.expand(broker_expand(inputs, plans, inputs.selection) if plans else inputs),
-        lambda units, _: group_directories(units),
+        group_directories,
         partial(_check_reduce, plans=plans, query=query),
     )
 
@@ -195,36 +196,32 @@ def _check_reduce(file_set: FileSet, plans: Sequence[StartPlan], query: Retentio
     )
 
 
-def _groups(query: ViewQuery, _file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
+def _groups(query: ViewQuery, *_: object) -> ViewCommand:
     asked = groups.GroupQuery(now_ms=clock_ms(), selection=query.selection)
     is_list = query.view == definitions.GROUP_LIST
-    job = groups.list_groups if is_list else groups.offsets
     topics = groups.OFFSET_TOPICS[: 1 if is_list else None]
-
-    def split(units: list[Unit], _workers: int) -> list[Unit]:
-        return groups.split(units, topics)
-
-    expand = partial(groups.expand, topics=topics)
-    return ViewCommand(partial(job, query=asked), PARTITIONS_ONLY, expand, split)
-
-
-def _metadata(query: ViewQuery, _file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
-    kind = definitions.METADATA_VIEWS[query.view]
-    asked = metadata_jobs.MetadataQuery(kinds=(kind,), selection=query.selection)
     return ViewCommand(
-        partial(metadata_jobs.show, query=asked), metadata_jobs.METADATA_FILES, only_metadata_logs
+        partial(groups.list_groups if is_list else groups.offsets, query=asked),
+        expand=partial(groups.expand, topics=topics),
+        split=partial(groups.split, topics=topics),
     )
 
 
+def _metadata(query: ViewQuery, *_: object) -> ViewCommand:
+    kinds = (query.view.removeprefix("metadata_"),)
+    asked = metadata_jobs.MetadataQuery(kinds=kinds, selection=query.selection)
+    job = partial(metadata_jobs.show, query=asked)
+    return ViewCommand(job, metadata_jobs.METADATA_FILES, only_metadata_logs)
+
+
 def _producers(_query: ViewQuery, file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
-    known = known_settings(metadata_of(file_set))
-    job = partial(producers, now_ms=clock_ms(), known=known)
-    return ViewCommand(job, PARTITIONS_ONLY, with_undecodable)
+    job = partial(producers, now_ms=clock_ms(), known=known_settings(metadata_of(file_set)))
+    return ViewCommand(job, expand=with_undecodable)
 
 
 def _retention(*_: object) -> ViewCommand:
     job = partial(retention, query=RetentionQuery(clock_ms()))
-    return ViewCommand(job, PARTITIONS_ONLY, split=lambda units, _: with_events(units, ()))
+    return ViewCommand(job, split=partial(with_events, others=()))
 
 
 CHECKED = ScanLog(ScanOptions(rows=frozenset()))
@@ -233,28 +230,26 @@ CHECKED = ScanLog(ScanOptions(rows=frozenset()))
 VIEW_COMMANDS: dict[str, Callable[[ViewQuery, FileSet, Collection[str]], ViewCommand]] = {
     definitions.BATCHES: _dump,
     definitions.RECORDS: _dump,
-    definitions.SEGMENTS: lambda *_: ViewCommand(
+    "segments": lambda *_: ViewCommand(
         SCAN,
         log_targets.LOG_ACCEPTS,
         lambda file_set: log_targets.expand(with_contradictions(file_set), starts=True),
-        lambda units, _: group_directories(units),
+        group_directories,
         _scan_reduce,
     ),
-    definitions.EPOCHS: lambda *_: ViewCommand(epoch_cache.show, epoch_cache.EPOCH_CACHE_KINDS),
+    "epochs": lambda *_: ViewCommand(epoch_cache.show, epoch_cache.EPOCH_CACHE_KINDS),
     definitions.RLMM: lambda query, *_: ViewCommand(
         partial(rlmm.dump_events, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events
     ),
-    definitions.OFFSETS: lambda *_: ViewCommand(ls, PARTITIONS_ONLY, with_contradictions),
-    definitions.REMEMBERED: _producers,
+    "offsets": lambda *_: ViewCommand(ls, expand=with_contradictions),
+    "producers": _producers,
     definitions.GROUP_LIST: _groups,
     definitions.GROUP_OFFSETS: _groups,
     **dict.fromkeys(definitions.METADATA_VIEWS, _metadata),
-    definitions.TRANSACTIONS: lambda *_: ViewCommand(listed, PARTITIONS_ONLY, coordinator_copies),
-    definitions.RETAINED: _retention,
-    definitions.RETAINED_LOGS: _retention,
-    definitions.CLEANINGS: lambda *_: ViewCommand(
-        partial(compact, query=RetentionQuery(clock_ms()), release=NEWEST), PARTITIONS_ONLY
-    ),
+    "transactions": lambda *_: ViewCommand(listed, expand=coordinator_copies),
+    "retention": _retention,
+    "retention_partitions": _retention,
+    "compact": lambda *_: ViewCommand(partial(compact, query=RetentionQuery(clock_ms()), release=NEWEST)),
     definitions.FINDINGS: _check,
 }
 
@@ -285,11 +280,16 @@ class ArrowRows:
         if self.view == definitions.FINDINGS:
             yield from self._findings(plan, engine)
         elif plan.reduce is None:
-            yield from engine(Job(_InArrow(plan.job, self)), plan.units) if plan.units else ()
+            job = Job(partial(self._map, plan.job))
+            yield from engine(job, plan.units) if plan.units else ()
         else:
             units = {unit.number: unit for unit in plan.units}
             for outcome in engine(Job(plan.job, plan.reduce(plan.file_set)), plan.units) if units else ():
                 yield self.in_arrow(outcome, units[outcome.number])
+
+    def _map(self, job: Map, unit: Unit) -> Outcome:
+        """Return what a job answers as Arrow, made where the rows are."""
+        return self.in_arrow(job(unit), unit)
 
     def in_arrow(self, outcome: Outcome, unit: Unit) -> Outcome:
         """Return the outcome of a unit with the rows of the view alone, as ArrowBlocks."""
@@ -340,17 +340,6 @@ class ArrowRows:
         rows = [*map(_finding_row, distinct(findings)), *map(_failure_row, dict.fromkeys(failures))]
         for log_dir, some in groupby(rows, key=lambda row: _log_dir(row, log_dirs)):
             yield Outcome(number=0, rows=self.blocks(some, log_dir))
-
-
-@dataclass(frozen=True, slots=True)
-class _InArrow:
-    """A map whose rows are Arrow, of the columns that are needed: made where the rows are."""
-
-    job: Map
-    rows: ArrowRows
-
-    def __call__(self, unit: Unit) -> Outcome:
-        return self.rows.in_arrow(self.job(unit), unit)
 
 
 def _finding_row(finding: Finding) -> definitions.FindingRow:

@@ -89,7 +89,7 @@ def plan_tasks(
         if not file_set.targets and file_set.failures and asked.view != FINDINGS:
             raise WordError(str(file_set.failures[0]))
         names = {name.lower() for name in columns}
-        plan = plan_view(asked, file_set, names, asked.partitions or cores)
+        plan = plan_view(asked, file_set, names)
         if not plan.units and plan.refused and plan.refused[0].path:
             raise WordError(f"{plan.refused[0].path}: {plan.refused[0].message}")
         groups: dict[object, list[Unit]] = {}

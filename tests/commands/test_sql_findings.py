@@ -138,7 +138,7 @@ from kcli.views.plan import plan_view
 UNREAD = """
 asked = [query({"view": view, "path": sys.argv[1]}) for view in ("batches", "records", "segments")]
 found = find([sys.argv[1]], Selection())
-print([failure.error for one in asked for failure in plan_view(one, found, (), 1).failures])
+print([failure.error for one in asked for failure in plan_view(one, found, ()).failures])
 """
 
 

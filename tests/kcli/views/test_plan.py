@@ -268,7 +268,7 @@ def test_decoded_records_equal_those_of_dump(demo, kcli):
 
 
 def test_records_are_not_decoded_unless_a_decoded_column_is_selected(demo, monkeypatch):
-    monkeypatch.setattr("kcli.dump.render.rows.decoded", None)
+    monkeypatch.setattr("kcli.dump.decoded_records.decode_record", None)
     columns = ["topic", "offset", "key"]
     narrow = StructType([view_schema("records")[name] for name in columns])
     given = {"view": "records", "path": str(demo / "__cluster_metadata-0")}
