@@ -56,8 +56,6 @@ MODES: dict[str, Show] = {
 }
 """How bytes can be shown; as `base64` they stay bytes, which JSON and csv write that way."""
 
-BYTES_KINDS = {"base64": "bytes", "text": "text", "hex": "str", "size": "int", "sha256": "str"}
-
 
 def salted(data: bytes, salt: bytes) -> str:
     """Return what replaces bytes in a redacted dump: equal for equal bytes, unguessable without the salt."""
@@ -110,11 +108,11 @@ def _bytes_fields(row: type[AnyRow]) -> tuple[str, ...]:
 
 def types_as_shown(types: tuple[RowType, ...], options: DumpOptions) -> tuple[RowType, ...]:
     """Return row types whose columns are of the kinds that the options make of bytes."""
-    kind = "redacted" if options.salt is not None else BYTES_KINDS[options.bytes_as or "base64"]
-    if kind == "bytes":
+    if shown_as(options) is None:
         return types
-    nested = {"redacted": REDACTED, "text": TEXT_OR_BYTES}.get(kind)
-    schema = nested or {"type": {"int": "integer"}.get(kind, "string")}
+    nested = REDACTED if options.salt is not None else {"text": TEXT_OR_BYTES}.get(options.bytes_as or "")
+    kind = "json" if nested else "int" if options.bytes_as == "size" else "str"
+    schema = nested or {"type": "integer" if kind == "int" else "string"}
     value = (
         {"anyOf": [schema, {"type": "null"}]}
         if "anyOf" in schema
@@ -124,7 +122,7 @@ def types_as_shown(types: tuple[RowType, ...], options: DumpOptions) -> tuple[Ro
 
     def shown(column: Column) -> Column:
         if column.kind == "bytes":
-            return column._replace(kind="json" if nested else kind, nested=nested)
+            return column._replace(kind=kind, nested=nested)
         return column._replace(nested=headers) if column.name == "headers" else column
 
     return tuple(RowType(row_type.name, tuple(map(shown, row_type.columns))) for row_type in types)

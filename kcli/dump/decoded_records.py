@@ -40,7 +40,6 @@ from kcli.kafka.remote.serde import unreadable
 
 AnyRecord: TypeAlias = Record | LegacyRecord
 
-NULL_VALUE = "null value"
 LONGEST_SHARE = 10
 """A key or value that is decoded may have this part of the bytes that a batch may have."""
 TAGS_DECODERS = 8
@@ -105,7 +104,7 @@ def _enveloped(topic: str, record: AnyRecord, errors: "_Errors", elements: int) 
         if not is_remote:
             value = decode_metadata(record.value, elements)
         elif record.value is None:
-            errors.damage(NULL_VALUE)
+            errors.damage("null value")
         else:
             value = message = decode_remote(record.value, elements)
             row = row_of(message.api_key, message.version, message.fields, message.unknown_tags)

@@ -66,13 +66,9 @@ def producer_values(entry: ProducerEntry) -> tuple[Any, ...]:
     values = (entry.producer_id, entry.producer_epoch, entry.coordinator_epoch, transaction, entry.timestamp)
     if not entry.has_batch:
         return (*values, None, None, None, None, None)
-    first = decrement_sequence(entry.last_sequence, entry.offset_delta)
-    return (*values, first, entry.last_sequence, entry.last_offset, entry.offset_delta, entry.timestamp)
-
-
-def decrement_sequence(sequence: int, by: int) -> int:
-    """Return a sequence moved back, wrapped below 0 as DefaultRecordBatch.decrementSequence does."""
-    return MAX_INT - (by - sequence) + 1 if sequence < by else sequence - by
+    first, delta = entry.last_sequence - entry.offset_delta, entry.offset_delta
+    first += MAX_INT + 1 if first < 0 else 0  # as DefaultRecordBatch.decrementSequence
+    return (*values, first, entry.last_sequence, entry.last_offset, delta, entry.timestamp)
 
 
 def _manifest_values(data: bytes) -> tuple[Any, ...]:

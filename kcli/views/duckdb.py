@@ -104,13 +104,6 @@ class Source:
     missing: "list[tuple[str, ViewTable]]" = field(default_factory=list)
     _named: dict[tuple[str, tuple[str | None, ...]], str] = field(default_factory=dict)
 
-    def file_set_of(self, view: str) -> FileSet:
-        """Return what the paths lead to as far as a view reads it."""
-        if view in OF_USERS or not self.users.names:
-            return self.file_set
-        targets = [target for target in self.file_set.targets if self.users.wants(target.name)]
-        return replace(self.file_set, targets=targets)
-
     def name(self, view: str, values: Sequence[str | None]) -> str:
         """Return the name of the table of a view with some options: DuckDB calls it to bind a macro."""
         key = view, tuple(values)
@@ -330,9 +323,12 @@ class Scan:
 
     def _rows(self) -> Iterator[Any]:
         source, query = self._source, self._query
-        file_set = source.file_set_of(query.view)
+        targets = source.file_set.targets
+        if query.view not in OF_USERS and source.users.names:
+            targets = [target for target in targets if source.users.wants(target.name)]
         if self._chooses:
-            file_set = replace(file_set, targets=_kept(query.view, file_set.targets, self._condition))
+            targets = _kept(query.view, targets, self._condition)
+        file_set = replace(source.file_set, targets=targets)
         plan = plan_view(query, file_set, self._read.names)
         # a condition may leave out the directory of the one file
         source.refused.append([one for one in plan.refused if one.path or not self._chooses])

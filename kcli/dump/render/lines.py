@@ -53,8 +53,6 @@ OFFSET_NOT_FOUND = ToolSummary(
     "The following indexed offsets are not found in :", "Indexed offset: {}, found log offset: {}\n", 0
 )
 NON_CONSECUTIVE = ToolSummary("Non-consecutive offsets in ", "  {} is followed by {}\n", 1)
-SUMMARIES = (MISMATCH, TIME_MISMATCH, OUT_OF_ORDER, OFFSET_NOT_FOUND, NON_CONSECUTIVE)
-"""In the order in which the tool prints them."""
 
 
 class StderrLine(NamedTuple):
@@ -95,7 +93,8 @@ class LastOffset(NamedTuple):
 
 def dump_log_lines(items: Iterable[Item], limit: int | None = None) -> Iterator[TextBlock]:
     """Yield the blocks for stdout, a line each with a limit; write to stderr what the tool writes there."""
-    kept: dict[ToolSummary, dict[str, array[int]]] = {summary: {} for summary in SUMMARIES}
+    in_order = (MISMATCH, TIME_MISMATCH, OUT_OF_ORDER, OFFSET_NOT_FOUND, NON_CONSECUTIVE)
+    kept: dict[ToolSummary, dict[str, array[int]]] = {summary: {} for summary in in_order}
     last_offsets: dict[str, int] = {}
     left = sys.maxsize if limit is None else limit
     for item in items if left else ():
@@ -130,10 +129,14 @@ def _pairs(item: Item, last_offsets: dict[str, int]) -> tuple[ToolSummary, str, 
         return item.summary, item.path, packed(item.entry, item.found)
     assert isinstance(item, FirstOffset)
     last = last_offsets.get(item.path)
-    # after the largest offset the sum wraps, as the tool's does
-    if last is None or item.offset in {last + 1, last + 1 - (1 << 64)}:
+    if last is None or is_next(last, item.offset):
         return NON_CONSECUTIVE, item.path, b""
     return NON_CONSECUTIVE, item.path, packed(last, item.offset)
+
+
+def is_next(last: int, offset: int) -> bool:
+    """Whether an offset is the one after another; after the largest the sum wraps, as the tool's does."""
+    return offset in {last + 1, last + 1 - (1 << 64)}
 
 
 def ordered_pairs(numbers: "array[int]", order: int) -> Iterable[tuple[int, int]]:

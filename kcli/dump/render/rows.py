@@ -45,7 +45,6 @@ from kcli.rows.declare import AnyRow, declared_type, values_of
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow, RecordHeader
 from kcli.rows.partitions import FROM_FILE, FromFile
 
-NOTHING_DECODED = (None,) * 5
 Array: TypeAlias = Any
 
 COLUMNS_OF_BATCHES = DumpBatchRow._fields[1:]
@@ -68,7 +67,9 @@ def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scann
                 yield block
                 size = block.batch.nbytes
         elif records is None:
-            yield from batch_rows(item, source)
+            arrays = batch_columns(item, COLUMNS_OF_BATCHES).values()
+            for values in zip(*(array.to_pylist() for array in arrays), strict=True):
+                yield DumpBatchRow(source, *values)
         else:
             yield from _record_rows(log, item, records, source, decoder)
             size = size_of_records(records)
@@ -97,13 +98,6 @@ def _check_control(log: Log, position: int, record: Record) -> ControlRecord | N
 # One by one
 
 
-def batch_rows(block: Block, source: FromFile) -> Iterator[DumpBatchRow]:
-    """Yield a row for each batch of a block."""
-    arrays = batch_columns(block, COLUMNS_OF_BATCHES).values()
-    for values in zip(*(array.to_pylist() for array in arrays), strict=True):
-        yield DumpBatchRow(source, *values)
-
-
 def _record_rows(
     log: Log, block: Block, records: RecordColumns, source: FromFile, decoder: str | None
 ) -> Iterator[DumpRecordRow]:
@@ -122,7 +116,7 @@ def _record_rows(
     )
     salt = log.options.salt
     for position, timestamp, record, pairs, sequence, is_marker in columns:
-        decoded_values: Sequence[Any] = NOTHING_DECODED
+        decoded_values: Sequence[Any] = (None,) * 5
         if decoder is not None and not is_marker:
             *decoded_values, damaged = decode_record(decoder, record, log.options.max_batch_bytes)
             if damaged:

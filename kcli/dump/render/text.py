@@ -29,6 +29,7 @@ from kcli.dump.render.lines import (
     LastOffset,
     OffsetJumps,
     control_text,
+    is_next,
     java_strings,
     line,
     packed,
@@ -56,9 +57,6 @@ from kcli.output.text_columns import (
 from kcli.rows import TextBlock
 
 BOOTSTRAP = "bootstrap.checkpoint"
-BEFORE_FIRST = -1
-"""What the tool takes for the offset before the first record."""
-
 BATCH_LINE_FIELDS = {
     "baseOffset: ": "base_offset",
     " lastOffset: ": "last_offset",
@@ -92,11 +90,12 @@ NO_RECORD_OFFSETS: Ints = np.empty(0, np.int64)
 def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int, *, begins: bool) -> Scanned:
     """Yield the lines of a log up to byte `end`, what the tool sums up, and places to pause.
 
-    `begins`: the first block is the file's first. The tool's walk ends quietly at a batch that is cut; at an
-    impossible length it dies, and kcli goes on, as it does to what a filter asks for.
+    `begins`: the first block is the file's first; before it the tool takes -1 for the last offset. Its walk
+    ends quietly at a batch that is cut; at an impossible length it dies, and kcli goes on, as it does to what
+    a filter asks for.
     """
     options, path = log.options, os.path.join(os.getcwd(), log.target.shown)
-    last = BEFORE_FIRST if begins else None
+    last = -1 if begins else None
     if begins:
         yield line(_title(log.target))
     for item in items:
@@ -155,20 +154,14 @@ def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[FirstOffset
     if not len(offsets):
         return
     first = int(offsets[0])
-    if last is None:
-        yield FirstOffset(path, first)
-    pairs = non_consecutive(offsets, first if last is None else last, is_first=last is None)
-    if pairs:
-        yield OffsetJumps(path, pairs)
-
-
-def non_consecutive(offsets: Ints, last: int, *, is_first: bool = False) -> bytes:
-    """Return (offset, the next) wherever that is not one more, from `last`, unless it `is_first`, on."""
     at = (offsets[1:] != offsets[:-1] + 1).nonzero()[0]
     pairs = np.stack((offsets[at], offsets[at + 1]), axis=1).tobytes()
-    if is_first or bool(offsets[:1] == np.array([last]) + 1):
-        return pairs
-    return packed(last, int(offsets[0])) + pairs
+    if last is None:
+        yield FirstOffset(path, first)
+    elif not is_next(last, first):
+        pairs = packed(last, first) + pairs
+    if pairs:
+        yield OffsetJumps(path, pairs)
 
 
 def _last_offset(block: Block, records: RecordColumns, last: int | None) -> int | None:
