@@ -1,5 +1,7 @@
 """The plain twin of `kcli.dump` for logs: batch by batch, record by record, line by line, as Kafka's tool."""
 
+import contextlib
+import io
 import re
 
 from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
@@ -10,9 +12,12 @@ from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
 from kcli.dump.decoded_records import decode_record
+from kcli.dump.job import Dump
 from kcli.dump.options import HIGHEST, LARGEST_INT, LOWEST
 from kcli.dump.render.decoders import decoded_control, shown_contents
-from kcli.dump.render.lines import RECORD_INDENT, control_text, java_string
+from kcli.dump.render.lines import RECORD_INDENT, control_text, dump_log_lines, java_string
+from kcli.engine.contract import Unit
+from kcli.engine.inline import mapped
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import merged
@@ -21,7 +26,45 @@ from kcli.kafka.integrity.damaged import VerifiedBatch, verified_batches
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import file_target
 from kcli.logdir.segment import Stop
+from kcli.output.files import write_lines
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow, RecordHeader
+
+
+def scanned(path, options):
+    """Return the rows of a file, and the outcomes; an error that no job foresees fails the test."""
+    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
+    assert [one.error for one in outcomes if one.error and one.error.error == "internal"] == []
+    return [row for outcome in outcomes for row in outcome.rows], outcomes
+
+
+def codes_of(outcomes):
+    return [finding.code for outcome in outcomes for finding in outcome.findings]
+
+
+def errors_of(outcomes):
+    return [outcome.error for outcome in outcomes if outcome.error]
+
+
+def printed(rows):
+    """Return what is printed of rows of text: on stdout, and on stderr at the end."""
+    said, text = io.StringIO(), io.BytesIO()
+    with contextlib.redirect_stderr(said):
+        write_lines(dump_log_lines(rows), text, in_background=False)
+    return text.getvalue(), said.getvalue()
+
+
+def assert_as_plain(path, options):
+    """The rows, or the text, and the findings are those of the plain twin."""
+    rows, outcomes = scanned(path, options)
+    plain = PlainDump(path, options)
+    if options.text:
+        assert printed(rows) == (plain.text, plain.said)
+    else:
+        assert rows == plain.rows
+    # a scan may begin elsewhere
+    found = merged(finding for outcome in outcomes for finding in outcome.findings)
+    assert [finding for finding in found if finding.code != "DUMP-005"] == plain.findings
+    assert errors_of(outcomes) == []
 
 
 class PlainDump:

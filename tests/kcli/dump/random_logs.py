@@ -1,7 +1,6 @@
-"""Random logs, damaged files, and the findings about them."""
+"""Random logs, small ones, and damaged files."""
 
 from kcli.dump.options import RecordFilter
-from kcli.kafka.findings.findings import merged
 from tests.builders import put_record, put_records
 
 FILTERS = {
@@ -46,10 +45,11 @@ def damaged(data):
     yield from flipped(data)
 
 
-def findings_of(outcomes):
-    """Return what the outcomes found, but for where the scan began."""
-    found = merged(finding for outcome in outcomes for finding in outcome.findings)
-    return [finding for finding in found if finding.code != "DUMP-005"]
+def small_log(old):
+    """A log of batches of magic 2, plain and compressed, around one of an older magic."""
+    plain = put_records([put_record(key=b"k", value=b"v", headers=((b"h", None),))], base_offset=0)
+    packed = put_records([put_record(value=b"x" * 30), put_record(offset_delta=1)], codec=1, base_offset=1)
+    return plain + packed + old + put_records([put_record()], base_offset=10**9)
 
 
 def log(chance):

@@ -10,14 +10,13 @@ from kcli.dump.job import Dump, read_log
 from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Pause
 from kcli.engine.contract import Unit
-from kcli.engine.inline import mapped
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import merged
 from kcli.logdir import bulk
 from kcli.logdir.find import file_target
-from tests.builders import put_record, put_records
 from tests.formats import recorded
-from tests.kcli.dump.random_logs import flipped
+from tests.kcli.dump.plain import codes_of, errors_of, scanned
+from tests.kcli.dump.random_logs import flipped, small_log
 from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 
@@ -32,28 +31,9 @@ OPTIONS = {
 }
 
 
-def small_log():
-    plain = put_records([put_record(key=b"k", value=b"v", headers=((b"h", None),))], base_offset=0)
-    packed = put_records([put_record(value=b"x" * 30), put_record(offset_delta=1)], codec=1, base_offset=1)
-    return (
-        plain
-        + packed
-        + recorded.batches("v1-none.log")[0][1]
-        + put_records([put_record()], base_offset=10**9)
-    )
-
-
-def scanned(path, options):
-    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
-    errors = [outcome.error for outcome in outcomes if outcome.error]
-    assert [error for error in errors if error.error == "internal"] == []
-    rows = [row for outcome in outcomes for row in outcome.rows]
-    return rows, [finding.code for outcome in outcomes for finding in outcome.findings], errors
-
-
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_flipped_byte_of_a_log(tmp_path, name):
-    data = small_log()
+    data = small_log(recorded.batches("v1-none.log")[0][1])
     whole, clean, _ = scanned_bytes(tmp_path, data, OPTIONS[name])
     silent = set()
     for place, bad in enumerate(flipped(data)):
@@ -80,8 +60,10 @@ def test_a_flipped_byte_of_a_message_inside_a_wrapper_is_a_finding(tmp_path, mag
 
 
 def scanned_bytes(tmp_path, data, options):
+    """Return the rows of a log, the codes of findings, and the errors."""
     (tmp_path / LOG).write_bytes(data)
-    return scanned(tmp_path / LOG, options)
+    rows, outcomes = scanned(tmp_path / LOG, options)
+    return rows, codes_of(outcomes), errors_of(outcomes)
 
 
 def uncovered(data):
@@ -97,7 +79,7 @@ def uncovered(data):
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_prefix_of_a_log(tmp_path, name):
-    data = small_log()
+    data = small_log(recorded.batches("v1-none.log")[0][1])
     ends = list(itertools.accumulate(len(part) for part in parts(data)))
     for length in range(len(data)):
         _, codes, errors = scanned_bytes(tmp_path, data[:length], OPTIONS[name])

@@ -4,19 +4,15 @@ import random
 
 import pytest
 
-from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.dump.render import indexes
 from kcli.dump.render.indexes import Finder
-from kcli.dump.render.lines import dump_log_lines
-from kcli.engine.contract import Unit
-from kcli.engine.inline import mapped
 from kcli.kafka.findings.findings import merged
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.find import file_target
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Walk
 from tests.builders import put_record, put_records
+from tests.kcli.dump.plain import codes_of, errors_of, printed, scanned
 from tests.partitions import offset_entries
 
 BATCHES = 300
@@ -87,15 +83,10 @@ OPTIONS = {
 }
 
 
-def reported(path, options, capsys):
-    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
-    rows = [row for outcome in outcomes for row in outcome.rows]
-    if options.text:
-        rows = (
-            b"".join(piece for lines in dump_log_lines(iter(rows)) for piece in lines.buffers),
-            capsys.readouterr().err,
-        )
-    return rows, merged(finding for outcome in outcomes for finding in outcome.findings), outcomes[-1].error
+def reported(path, options):
+    rows, outcomes = scanned(path, options)
+    findings = merged(finding for outcome in outcomes for finding in outcome.findings)
+    return printed(rows) if options.text else rows, findings, errors_of(outcomes)
 
 
 def wrong(chance, entries, size):
@@ -125,7 +116,7 @@ def wrong(chance, entries, size):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("seed", range(40))
-def test_entries_in_a_block_give_what_each_alone_gives(log, monkeypatch, capsys, name, seed):
+def test_entries_in_a_block_give_what_each_alone_gives(log, monkeypatch, name, seed):
     file, places = log
     chance, options = random.Random(seed), OPTIONS[name]
     path = file.path.replace(".log", ".index")
@@ -148,11 +139,11 @@ def test_entries_in_a_block_give_what_each_alone_gives(log, monkeypatch, capsys,
             data.write(bytes([byte]))
         if seed % 5 == 0:
             data.truncate(file.size - chance.randrange(200))
-    at_once = reported(path, options, capsys)
+    at_once = reported(path, options)
     with monkeypatch.context() as patch:
         patch.setattr(indexes, "ENTRIES_PER_BLOCK", 1)
         patch.setattr(indexes, "leads_to_its_batch", lambda *_: False)
-        assert reported(path, options, capsys) == at_once
+        assert reported(path, options) == at_once
     if options.text and not options.verify_index_only:
         assert at_once[0][0]
 
@@ -160,8 +151,5 @@ def test_entries_in_a_block_give_what_each_alone_gives(log, monkeypatch, capsys,
 def test_a_batch_beyond_the_bound_on_what_is_read_is_no_misfit(log, tmp_path):
     _, places = log
     (tmp_path / f"{0:020}.index").write_bytes(offset_entries(places[10]))
-    options = DumpOptions(text=True, max_message_size=10)
-    (outcome,) = mapped(
-        Dump(options), [Unit(number=0, targets=(file_target(str(tmp_path / f"{0:020}.index")),))]
-    )
-    assert outcome.findings == []
+    _, outcomes = scanned(tmp_path / f"{0:020}.index", DumpOptions(text=True, max_message_size=10))
+    assert codes_of(outcomes) == []

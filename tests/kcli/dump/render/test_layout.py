@@ -22,7 +22,8 @@ from kcli.rows.partitions import FromFile, Where
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
 from tests.formats.message_sets import BENT, REFUSED
-from tests.kcli.dump.random_logs import FILES, damaged, flipped
+from tests.kcli.dump.plain import codes_of, errors_of, scanned
+from tests.kcli.dump.random_logs import FILES, damaged, flipped, small_log
 from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 from tests.recordings import pack
@@ -36,15 +37,9 @@ RECORDS = DumpOptions(records=True, decode_by_name=True)
 
 def run(path, options=RECORDS):
     """Return the rows of a file as dicts, the codes of findings, and the error."""
-    outcomes = list(
-        mapped(Dump(replace(options, layout=True)), [Unit(number=0, targets=(file_target(str(path)),))])
-    )
-    errors = [outcome.error for outcome in outcomes if outcome.error]
-    assert [error for error in errors if error.error == "internal"] == []
-    rows = [row for outcome in outcomes for row in outcome.rows]
+    rows, outcomes = scanned(path, replace(options, layout=True))
     list(layout_lines(rows))
-    shown = [named(row) for row in rows]
-    return shown, [finding.code for outcome in outcomes for finding in outcome.findings], errors
+    return [named(row) for row in rows], codes_of(outcomes), errors_of(outcomes)
 
 
 def stored(row):
@@ -139,16 +134,12 @@ def test_every_byte_of_the_other_files(name, file, tmp_path):
 # Damage
 
 
-def small_log():
-    plain = put_records([put_record(key=b"k", value=b"v", headers=((b"h", None),))], base_offset=0)
-    packed = put_records([put_record(value=b"x" * 30), put_record(offset_delta=1)], codec=1, base_offset=1)
-    marker = put_records([put_record(key=b"\0\0\0\1", value=b"\0\0\0\0\0\7")], base_offset=3, attributes=0x30)
-    old = put_wrapper(5, put_message(0, value=b"a") + put_message(1, key=b"b"))
-    return plain + packed + marker + old + put_records([put_record()], base_offset=10**9)
+MARKER = put_records([put_record(key=b"\0\0\0\1", value=b"\0\0\0\0\0\7")], base_offset=3, attributes=0x30)
+SMALL_LOG = small_log(MARKER + put_wrapper(5, put_message(0, value=b"a") + put_message(1, key=b"b")))
 
 
 def test_every_flipped_byte_of_a_log(tmp_path):
-    data = small_log()
+    data = SMALL_LOG
     for bad in flipped(data):
         rows, codes, errors = run(written(tmp_path, bad))
         assert errors == []
@@ -162,7 +153,7 @@ def test_every_flipped_byte_of_a_log(tmp_path):
 
 
 def test_every_prefix_of_a_log(tmp_path):
-    data = small_log()
+    data = SMALL_LOG
     for size in range(len(data)):
         rows, codes, errors = run(written(tmp_path, data[:size]))
         check_no_gap(rows, data[:size])
@@ -323,7 +314,7 @@ def test_only_the_selected_batches(tmp_path):
 @pytest.mark.parametrize("name", [NAME, "00000000000000000000.index", "00000000000000000007.snapshot"])
 def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
     """Whatever stops and goes on, in a process that remembers nothing, gives what one run gives."""
-    data = small_log() if name == NAME else files.content(FILES[name][0])
+    data = SMALL_LOG if name == NAME else files.content(FILES[name][0])
     path = written(tmp_path, data, name)
     whole = run(path)
     monkeypatch.setattr(dump_layout, "ROWS_BETWEEN_STOPS", 3)

@@ -10,17 +10,13 @@ import pytest
 from formats.batch import CONTROL_MASK, DELETE_HORIZON_MASK, TRANSACTIONAL_MASK
 from formats.batch import TIMESTAMP_TYPE_MASK as LOG_APPEND_TIME
 from formats.compression import LZ4, ZSTD
-from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
-from kcli.engine.contract import Unit
-from kcli.engine.inline import mapped
 from kcli.jobs.log_pass import log_ranges
-from kcli.logdir.find import file_target
 from kcli.output.formats import FORMATS
 from tests.builders import put_record, put_records
 from tests.formats import recorded
-from tests.kcli.dump.plain import PlainDump
-from tests.kcli.dump.random_logs import FILTERS, findings_of, log
+from tests.kcli.dump.plain import assert_as_plain
+from tests.kcli.dump.random_logs import FILTERS, log
 from tests.out_rows import columns_without_head, without_head
 from tests.partitions import log_dir
 
@@ -159,10 +155,3 @@ def test_rows_of_magic_0_and_1_are_those_of_the_plain_twin(name, records, tmp_pa
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(recorded.stored(f"{name}.log"))
     assert_as_plain(path, DumpOptions(records=records))
-
-
-def assert_as_plain(path, options):
-    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
-    plain = PlainDump(path, options)
-    assert [row for outcome in outcomes for row in outcome.rows] == plain.rows
-    assert findings_of(outcomes) == plain.findings

@@ -1,7 +1,5 @@
 """The text of blocks is that of the plain twin, to the letter: logs whole, damaged, in parts, filtered."""
 
-import contextlib
-import io
 import random
 
 import pytest
@@ -11,17 +9,15 @@ from kcli.dump import blocks, pauses, read_blocks
 from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.dump.render import lines
-from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
-from kcli.engine.inline import inline, mapped
+from kcli.engine.inline import inline
 from kcli.jobs.log_pass.log_ranges import drop_after_end, split_logs
 from kcli.kafka.findings.findings import merged
 from kcli.logdir import bulk
 from kcli.logdir.find import file_target
-from kcli.output.files import write_lines
 from tests.formats import recorded
-from tests.kcli.dump.plain import PlainDump
-from tests.kcli.dump.random_logs import FILTERS, findings_of, log
+from tests.kcli.dump.plain import assert_as_plain, printed
+from tests.kcli.dump.random_logs import FILTERS, log
 from tests.partitions import offset_entries
 
 pytestmark = pytest.mark.slow
@@ -58,22 +54,6 @@ OPTIONS |= {
     for name, asked in FILTERS.items()
     for words in ("headers", "records")
 }
-
-
-def dumped(path, options):
-    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
-    rows = [row for outcome in outcomes for row in outcome.rows]
-    return printed(rows), findings_of(outcomes), outcomes[-1].error
-
-
-def assert_as_plain(path, options):
-    """The text and the findings are those of the plain twin."""
-    (text, said), findings, error = dumped(path, options)
-    plain = PlainDump(path, options)
-    assert text == plain.text
-    assert said == plain.said
-    assert findings == plain.findings
-    assert error is None
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -157,10 +137,3 @@ def test_a_log_in_ranges_gives_the_rows_of_the_whole_log(seed, options, tmp_path
             found.append((printed(rows) if options.text else rows, findings, outcomes[-1].error))
         assert found[0][0] == found[1][0]
         assert found[0][1:] == found[1][1:]
-
-
-def printed(rows):
-    said, text = io.StringIO(), io.BytesIO()
-    with contextlib.redirect_stderr(said):
-        write_lines(dump_log_lines(rows), text, in_background=False)
-    return text.getvalue(), said.getvalue()
