@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from kcli.jobs.rlmm.bootstrap import SPECIAL
+from tests.commands.answers import document
 from tests.processes import free_base_port
 from tests.recordings.brokers import QUIET, Cluster, answered, remote_storage, wait
 from tests.recordings.client import create, producer, records, write
@@ -109,20 +110,18 @@ def tiered_broker(folder: Path) -> Iterator[Cluster]:
 
 
 def run(*words: object, status: int = 0) -> dict[str, Any]:
-    done = CliRunner().invoke(app, ["rlmm", *map(str, words), "-o", "json"])
-    assert done.exit_code == status, (done.stderr, done.stdout[-2000:])
-    document = json.loads(done.stdout)
+    found = document("rlmm", *words, status=status)
     if words[0] == "bootstrap":
-        jsonschema.validate(document, SCHEMA)
-    return document
+        jsonschema.validate(found, SCHEMA)
+    return found
 
 
 def without_place(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in OF_FILES} for row in rows]
 
 
-def of_type(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    return [row for row in document["rows"] if row["type"] == name]
+def of_type(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [row for row in found["rows"] if row["type"] == name]
 
 
 def active_segment(directory: Path) -> int:
@@ -276,8 +275,8 @@ def deletes_a_topic(cluster: Cluster, log_dir: Path) -> None:
         return [row for row in rows if row["topic"] == "orders" and row["state"] != "DELETE_SEGMENT_FINISHED"]
 
     wait(lambda: not segments(), "its remote segments to be deleted")
-    document = run("bootstrap", "--bootstrap-server", cluster.bootstrap)
-    assert document["errors"] == []
-    assert [(one["code"], one["message"].split(":")[0]) for one in document["findings"]] == [
+    found = run("bootstrap", "--bootstrap-server", cluster.bootstrap)
+    assert found["errors"] == []
+    assert [(one["code"], one["message"].split(":")[0]) for one in found["findings"]] == [
         ("RLMM-034", "topic orders")
     ]

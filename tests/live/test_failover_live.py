@@ -1,6 +1,5 @@
 """Brokers of a real cluster are killed one after the other: the prediction first, then what happens."""
 
-import json
 import time
 from pathlib import Path
 from random import Random
@@ -9,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from tests.live.tools import asked
 from tests.processes import free_base_port
 from tests.recordings.brokers import Cluster, Node, wait
 from tests.recordings.client import create, records, send
@@ -32,12 +32,6 @@ LEADS, ASKS = "to Leader", "to (Prospective|Candidate)"
 """What a controller says of its next state."""
 LOST = 8
 """Records that broker 1 alone has when it is killed."""
-
-
-def asked(*words: object) -> dict[str, list]:
-    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
-    assert done.exit_code in {0, 1}, done.output
-    return json.loads(done.stdout)
 
 
 class Metadata:

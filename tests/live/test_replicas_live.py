@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import pytest
 from confluent_kafka import ElectionType, TopicPartition
-from typer.testing import CliRunner
 
-from commands.app import app
 from formats.names import REMOTE_LOG_METADATA
+from tests.live.tools import asked
 from tests.processes import free_base_port
 from tests.recordings.brokers import Cluster, Node, answered, remote_storage, wait
 from tests.recordings.client import create, records, send
@@ -43,10 +42,8 @@ class State(NamedTuple):
     in_isr: bool
 
 
-def asked(*words: object) -> list[dict]:
-    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
-    assert done.exit_code in {0, 1}, done.output
-    return json.loads(done.stdout)["rows"]
+def rows(*words: object) -> list[dict]:
+    return asked(*words)["rows"]
 
 
 class Story:
@@ -60,7 +57,7 @@ class Story:
     def predicted(self) -> dict[str, State]:
         """Return what `replica simulate` says of each replica after the steps so far."""
         self.file.write_text(f'replicas = ["A", "B"]\nsteps = {json.dumps(self.steps)}\n')
-        rows = asked("replica", "simulate", self.file)[-len(BROKERS) :]
+        replicas = rows("replica", "simulate", self.file)[-len(BROKERS) :]
         return {
             row["replica"]: State(
                 row["log_end_offset"],
@@ -68,7 +65,7 @@ class Story:
                 tuple(entry["start_offset"] for entry in row["epochs"]),
                 row["in_isr"],
             )
-            for row in rows
+            for row in replicas
         }
 
     def happened(self, name: str) -> State:
@@ -77,14 +74,14 @@ class Story:
         if node.running:
             ends = log_end_offset(node.port, TOPIC, 0), high_watermark(node.port, TOPIC, 0)
         else:
-            (found,) = asked("ls", node.logs / f"{TOPIC}-0")
+            (found,) = rows("ls", node.logs / f"{TOPIC}-0")
             ends = found["log_end_offset"], found["high_watermark"]
-        epochs = asked("epoch", "show", "--broker", "running", node.logs / f"{TOPIC}-0")
+        epochs = rows("epoch", "show", "--broker", "running", node.logs / f"{TOPIC}-0")
         starts = tuple(epoch["start_offset"] for epoch in epochs)
         return State(*ends, starts, self.in_isr(name))
 
     def in_isr(self, name: str) -> bool:
-        (row,) = asked("failover", "--all", self.metadata, "--topic", TOPIC)
+        (row,) = rows("failover", "--all", self.metadata, "--topic", TOPIC)
         return BROKERS[name] in (row["isr"] or row["elr"])
 
     def step(self, does: Callable[[], object], *steps: str, paused: str = "") -> None:
@@ -118,7 +115,7 @@ class Story:
             answered(lambda: self.cluster.admin.elect_leaders(ElectionType.UNCLEAN, asked_for).result(20))
             wait(
                 lambda: (
-                    asked("failover", "--all", self.metadata, "--topic", TOPIC)[0]["leader"] == BROKERS[name]
+                    rows("failover", "--all", self.metadata, "--topic", TOPIC)[0]["leader"] == BROKERS[name]
                 ),
                 "the election",
             )
@@ -168,10 +165,10 @@ def test_a_story_of_two_brokers(cluster: Cluster, tmp_path: Path) -> None:
     story.step(b.start, "restart B", "fetch B", "fetch B", "fetch B")
     print(*story.lines, sep="\n")
 
-    (now,) = asked("failover", "--all", story.metadata, "--topic", TOPIC)
+    (now,) = rows("failover", "--all", story.metadata, "--topic", TOPIC)
     for node, current in product((a, b), range(-1, now["leader_epoch"] + 2)):
         words = () if current < 0 else ("--current-leader-epoch", current)
-        (row,) = asked(
+        (row,) = rows(
             *("epoch", "end-offset", "--epoch", now["leader_epoch"], "--broker", "running"),
             *("--metadata", story.metadata, *words, node.logs / f"{TOPIC}-0"),
         )
@@ -180,9 +177,9 @@ def test_a_story_of_two_brokers(cluster: Cluster, tmp_path: Path) -> None:
 
     a.stop()
     b.stop()
-    ranges = asked("replica", "diff", a.logs, b.logs, "--topic", TOPIC)
+    ranges = rows("replica", "diff", a.logs, b.logs, "--topic", TOPIC)
     assert {row["verdict"] for row in ranges} == {"equal"}
-    log = asked("dump", "--records", "--only", "dump_record", "--bytes", "text", a.logs / f"{TOPIC}-0")
+    log = rows("dump", "--records", "--only", "dump_record", "--bytes", "text", a.logs / f"{TOPIC}-0")
     assert [row["value"] for row in log] == ["m0", "m1", "b2", "a3", "a4"]
 
 
@@ -219,16 +216,16 @@ def test_a_follower_of_a_tiered_leader(cluster: Cluster) -> None:
     wait(lambda: is_within_retention(a), "the leader to delete what it has copied")
     assert first_offset(a) > 10
     ask = ("truncate", "--dry-run", "--leader", a.logs, b.logs / f"{TIERED}-0")
-    (row,) = asked(*ask)
+    (row,) = rows(*ask)
     b.start()
     wait(lambda: log_end_offset(b.port, TIERED, 0) == 90, "the follower to catch up")
     b.stop()
 
     assert (row["outcome"], row["rescue_command"]) == ("tiered", None)
     assert first_offset(b) == row["target_offset"] == first_offset(a)
-    (found,) = asked("ls", b.logs / f"{TIERED}-0")
+    (found,) = rows("ls", b.logs / f"{TIERED}-0")
     assert found["log_start_offset"] == row["log_start_offset_after"] == 0
-    epochs = asked("epoch", "show", b.logs / f"{TIERED}-0")
+    epochs = rows("epoch", "show", b.logs / f"{TIERED}-0")
     assert [[one["epoch"], one["start_offset"]] for one in epochs] == [
         list(one.values()) for one in row["epochs_after"]
     ]

@@ -3,7 +3,6 @@
 It starts with looks an hour apart, and starts again with looks that follow each other at once.
 """
 
-import json
 import re
 import time
 from collections.abc import Iterator
@@ -12,14 +11,13 @@ from random import Random
 
 import pytest
 from confluent_kafka import TopicPartition
-from typer.testing import CliRunner
 
-from commands.app import app
 from formats.bounds import LARGEST_BATCH
 from formats.checkpoint import read_offset_checkpoint
 from formats.record import batch_records
 from kcli.kafka.storage.log_segment import file_batches
 from kcli.logdir.buffers import DataFile
+from tests.live.tools import asked
 from tests.processes import free_base_port
 from tests.recordings.brokers import Cluster, Node, answered, wait
 from tests.recordings.client import create, producer, records, write
@@ -99,12 +97,10 @@ def make(cluster: Cluster) -> None:
     answered(lambda: cluster.admin.delete_records([TopicPartition("by-start", 0, 100)]))
 
 
-def asked(node: Node, *words: object) -> tuple[list[dict], list[dict]]:
+def answer(node: Node, *words: object) -> tuple[list[dict], list[dict]]:
     """Return the rows and findings of a command over the log dir, at rest."""
-    properties = ("--server-config", node.folder / "server.properties")
-    done = CliRunner().invoke(app, [*map(str, (*words, *properties, node.logs)), "-o", "json"])
-    document = json.loads(done.stdout)
-    assert document["errors"] == [], done.output
+    document = asked(*words, "--server-config", node.folder / "server.properties", node.logs)
+    assert document["errors"] == [], document
     return document["rows"], document["findings"]
 
 
@@ -156,8 +152,8 @@ def test_what_goes_and_what_is_cleaned_is_as_predicted(tmp_path):
         make(cluster)
         node.stop()
         before = {topic: offsets(node, topic) for topic in TOPICS}
-        retained, findings = asked(node, "retention")
-        compacted, _ = asked(node, "compact", "--records")
+        retained, findings = answer(node, "retention")
+        compacted, _ = answer(node, "compact", "--records")
         let_loose(node)
 
         logs = {row["topic"]: row for row in retained if "cleanup_policy" in row}
@@ -196,7 +192,7 @@ def test_what_goes_and_what_is_cleaned_is_as_predicted(tmp_path):
             sizes = {row["segment_base_offset"]: row["size_after"] for row in mine if "sources" in row}
             logs_now = {int(path.stem): path for path in (node.logs / f"{topic}-0").glob("*.log")}
             assert {base: path.stat().st_size for base, path in logs_now.items()} == sizes
-        _, found = asked(node, "check")
+        _, found = answer(node, "check")
     assert {one["code"] for one in findings if one["severity"] != "info"} == {"LOG-028"}
     late = {(Path(one["dir"]).name, one["code"]) for one in found if one["severity"] != "info"}
     assert late == {("future-0", "LOG-028"), ("open-0", "LOG-029")}

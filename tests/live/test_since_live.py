@@ -1,23 +1,16 @@
 """`check --since` beside a busy broker, paused, killed, stopped: all that `check` says, by less reading."""
 
-import json
 import time
 
 import pytest
-from typer.testing import CliRunner
 
-from commands.app import app
+from tests.commands.answers import ask
 from tests.live.workload import busy_broker
 from tests.processes import free_base_port
 
 pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 
 ROUNDS = 8
-
-
-def check(*words):
-    done = CliRunner().invoke(app, ["check", "-o", "json", *map(str, words)])
-    return json.loads(done.stdout)
 
 
 def answer(document):
@@ -35,8 +28,8 @@ def test_it_says_what_a_check_of_everything_says(tmp_path):
     read = []
 
     def look(what):
-        whole = check(*workload.log_dirs)
-        since, again = (check("--since", tmp_path / "state", *workload.log_dirs) for _ in range(2))
+        state = ((), *[("--since", tmp_path / "state")] * 2)
+        whole, since, again = (ask("check", *words, *workload.log_dirs)[0] for words in state)
         assert answer(since) == answer(again) == answer(whole), what
         assert what != "stopped" or answer(whole)[1:] == ([], [])
         # paused in a write or between two renames: such a directory is read each time

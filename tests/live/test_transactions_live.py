@@ -3,7 +3,6 @@
 One hangs as in production: it is committed while the only replica of a partition is away.
 """
 
-import json
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +10,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from typer.testing import CliRunner
 
-from commands.app import app
-from tests.live.tools import same, tools
+from tests.live.tools import asked, same, tools
 from tests.processes import free_base_port
 from tests.recordings.brokers import Cluster, wait
 from tests.recordings.client import create, transactions
@@ -29,13 +26,10 @@ FAR, SAFE = "far", "safe"
 """A topic of broker 2 alone, and one that takes a marker only with both brokers."""
 
 
-def asked(cluster: Cluster, *words: object) -> list[dict]:
+def rows(cluster: Cluster, *words: object) -> list[dict]:
     """Return the rows of a command over the files of all brokers."""
     dirs = [node.logs for node in cluster.nodes.values()]
-    metadata = cluster.nodes[HERE].folder / "metadata"
-    done = CliRunner().invoke(app, [*map(str, (*words, *dirs, metadata)), "-o", "json"])
-    assert done.exit_code in {0, 1}, done.output
-    document = json.loads(done.stdout)
+    document = asked(*words, *dirs, cluster.nodes[HERE].folder / "metadata")
     assert document["errors"] == []
     return document["rows"]
 
@@ -85,12 +79,12 @@ def open_transactions(cluster: Cluster, *topics: str) -> Iterator[Callable[[], N
 
 def compare_coordinator(cluster: Cluster) -> dict[str, str]:
     """Return the state of each transactional id: the same by the tool and by kcli."""
-    rows = {row["transactional_id"]: row for row in asked(cluster, "txn", "list")}
+    by_id = {row["transactional_id"]: row for row in rows(cluster, "txn", "list")}
     listed = {one["TransactionalId"]: one for one in tool(cluster, "list")}
-    by_files = {key: (str(row["producer_id"]), row["state"]) for key, row in rows.items()}
+    by_files = {key: (str(row["producer_id"]), row["state"]) for key, row in by_id.items()}
     by_cluster = {key: (one["ProducerId"], one["TransactionState"]) for key, one in listed.items()}
     same("transactional id: producer id, state", by_files, by_cluster)
-    for key, row in rows.items():
+    for key, row in by_id.items():
         (described,) = tool(cluster, "describe", "--transactional-id", key)
         assert (str(row["producer_epoch"]), str(row["timeout_ms"])) == (
             described["ProducerEpoch"],
@@ -100,34 +94,34 @@ def compare_coordinator(cluster: Cluster) -> dict[str, str]:
         assert names >= {*described["TopicPartitions"].split(",")} - {""}
         if row["state"] == "Ongoing":
             assert str(row["start_timestamp"]) == described["CurrentTransactionStartTimeMs"]
-    return {key: row["state"] for key, row in rows.items()}
+    return {key: row["state"] for key, row in by_id.items()}
 
 
 def compare_producers(cluster: Cluster, topic: str, broker: int) -> None:
-    rows = [row for row in asked(cluster, "producers", "--topic", topic) if row["broker_id"] == broker]
+    remembered = [row for row in rows(cluster, "producers", "--topic", topic) if row["broker_id"] == broker]
     found = tool(cluster, "describe-producers", "--topic", topic, "--partition", 0, "--broker-id", broker)
     columns = (
         *("producer_id", "producer_epoch", "coordinator_epoch", "last_sequence", "last_timestamp"),
         "current_txn_start_offset",
     )
-    by_files = sorted([str(row[column]) for column in columns] for row in rows)
+    by_files = sorted([str(row[column]) for column in columns] for row in remembered)
     same(
         f"producers of {topic}: {len(columns)} facts of each",
         by_files,
         sorted(list(one.values()) for one in found),
     )
-    assert rows
+    assert remembered
 
 
 def hanging(cluster: Cluster) -> set[tuple[str, int, int]]:
     """Return topic, producer id and start offset of what hangs: the same by the tool and by kcli."""
-    rows = [row for row in asked(cluster, "txn", "open") if row["hanging"]]
+    hang = [row for row in rows(cluster, "txn", "open") if row["hanging"]]
     found = {
         (one["Topic"], int(one["ProducerId"]), int(one["StartOffset"]))
         for broker in cluster.nodes
         for one in tool(cluster, "find-hanging", "--broker-id", broker, "--max-transaction-timeout", 0)
     }
-    by_files = {(row["topic"], row["producer_id"], row["start_offset"]) for row in rows}
+    by_files = {(row["topic"], row["producer_id"], row["start_offset"]) for row in hang}
     same("hanging transaction: topic, producer id, start offset", by_files, found)
     return found
 
@@ -149,9 +143,9 @@ def test_answers_are_those_of_the_running_cluster(cluster):
         f"to-{FAR}": "CompleteCommit",
         f"to-{SAFE}": "PrepareCommit",
     }
-    (waits,) = (row for row in asked(cluster, "txn", "open") if row["topic"] == SAFE)
+    (waits,) = (row for row in rows(cluster, "txn", "open") if row["topic"] == SAFE)
     assert (waits["hanging"], waits["coordinator_state"]) == (False, "PrepareCommit")
-    (ends,) = (row for row in asked(cluster, "txn", "list") if row["transactional_id"] == f"to-{SAFE}")
+    (ends,) = (row for row in rows(cluster, "txn", "list") if row["transactional_id"] == f"to-{SAFE}")
     assert ends["producer_epoch"] == waits["producer_epoch"] + 1
 
     cluster.nodes[AWAY].start()
@@ -160,7 +154,7 @@ def test_answers_are_those_of_the_running_cluster(cluster):
         compare_producers(cluster, topic, broker)
     assert {topic for topic, _, _ in hanging(cluster)} == {FAR}
 
-    (row,) = (row for row in asked(cluster, "txn", "open") if row["topic"] == FAR)
+    (row,) = (row for row in rows(cluster, "txn", "open") if row["topic"] == FAR)
     assert (row["transactional_id"], row["coordinator_state"]) == (f"to-{FAR}", "CompleteCommit")
     assert (row["last_stable_offset"], row["records_waiting"]) == (0, 4)
     words = row["abort_command"].replace("HOST:PORT", f"127.0.0.1:{cluster.nodes[AWAY].port}").split()
@@ -170,4 +164,4 @@ def test_answers_are_those_of_the_running_cluster(cluster):
 
 
 def states_of(cluster: Cluster) -> dict[str, str]:
-    return {row["transactional_id"]: row["state"] for row in asked(cluster, "txn", "list")}
+    return {row["transactional_id"]: row["state"] for row in rows(cluster, "txn", "list")}

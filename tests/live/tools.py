@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.commands.answers import ask
 from tests.recordings.java_tools import NEWEST, command
 
 TOOLS = {
@@ -29,6 +30,13 @@ class Tools:
         answer = json.loads(self._process.stdout.readline())
         assert answer["status"] == 0, (script, words, answer["printed"])
         return answer["printed"]
+
+
+def asked(*words: object) -> dict[str, list]:
+    """Return the document of a command that answers, be it bad news."""
+    found, status = ask(*words)
+    assert status in {0, 1}, found
+    return found
 
 
 def same(fact: str, by_files: Collection[object], by_cluster: Collection[object]) -> None:
