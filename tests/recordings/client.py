@@ -11,20 +11,8 @@ from tests.recordings.brokers import LONGEST, QUIET, Cluster, answered
 from tests.recordings.wire import offset_for_leader_epoch
 
 WORDS = (
-    "amber",
-    "basil",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "hazel",
-    "indigo",
-    "juniper",
-    "krill",
-    "lemon",
-    "maple",
-    "nectar",
+    *("amber", "basil", "cedar", "delta", "ember", "fjord", "grove", "hazel", "indigo", "juniper", "krill"),
+    *("lemon", "maple", "nectar"),
 )
 Records = Iterable[Mapping[str, Any]]
 

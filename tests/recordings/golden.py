@@ -50,8 +50,7 @@ def write(name: str, data: Path = pack.DATA) -> Path:
 
 
 def main() -> None:
-    for path in sorted(pack.DATA.glob("*.tar.gz")):
-        target = write(path.name.removesuffix(".tar.gz"))
+    for target in map(write, pack.NAMES):
         print(f"{target}: {target.stat().st_size} bytes")
 
 

@@ -11,6 +11,12 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parents[1] / "data" / "recordings"
+NAMES = sorted(path.name.removesuffix(".tar.gz") for path in DATA.glob("*.tar.gz"))
+
+
+def golden(name: str) -> str:
+    """Return what Kafka's tool printed of a recording."""
+    return gzip.decompress((DATA / f"{name}.golden.gz").read_bytes()).decode()
 
 
 def files(folder: Path) -> list[Path]:

@@ -1,6 +1,5 @@
 """The rows of `kcli dump` against what DumpLogSegments printed for the same files, fact by fact."""
 
-import gzip
 import re
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from tests.recordings import pack
 
 pytestmark = pytest.mark.slow
 
-NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
 ROW_TYPES = {
     ".log": "dump_batch",
     ".index": "dump_index",
@@ -37,10 +35,10 @@ def row_of(fact):
     return row
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", pack.NAMES)
 def test_rows_are_the_facts_of_the_tool(name, recording, ask):
     golden = {}
-    for file in parse(gzip.decompress((pack.DATA / f"{name}.golden.gz").read_bytes()).decode()):
+    for file in parse(pack.golden(name)):
         golden.setdefault(file.path, file)
     folder = recording(name)
     rows = {}

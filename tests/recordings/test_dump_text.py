@@ -1,6 +1,5 @@
 """`kcli dump -o text` against what DumpLogSegments printed for the same files and flags, line for line."""
 
-import gzip
 import re
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,6 @@ from tests.recordings.misread import LEADER_CHANGE, LEADER_CHANGED, MISREAD
 
 pytestmark = pytest.mark.slow
 
-NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
 REFUSED = "v1-lz4-other-checksum"
 PRINT = ("--print-data-log", "--deep-iteration")
 BATCHES = (*recorded.LOGS, *(name for name in recorded.LEGACY if name != REFUSED))
@@ -78,7 +76,7 @@ def compared(recording, tmp_path_factory):
             done = CliRunner().invoke(
                 app, ["dump", "-o", "text", *PRINT, "--files", ",".join(dumped(folder))]
             )
-        golden = sections(gzip.decompress((pack.DATA / f"{name}.golden.gz").read_bytes()).decode())
+        golden = sections(pack.golden(name))
         found = sections(done.stdout)
         assert list(found) == dumped(folder)
         return [Section(path, golden[path], found[path]) for path in found]
@@ -86,7 +84,7 @@ def compared(recording, tmp_path_factory):
     return compare
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", pack.NAMES)
 def test_lines_are_equal(compared, name):
     for section in compared(name):
         if section.kcli != section.golden:
@@ -96,7 +94,7 @@ def test_lines_are_equal(compared, name):
 def test_there_is_enough_to_compare(compared):
     lines = [
         line
-        for name in NAMES
+        for name in pack.NAMES
         for section in compared(name)
         if section.kcli == section.golden
         for line in section.golden
@@ -110,7 +108,9 @@ def test_every_difference_is_met(compared, difference):
     tolerated = DIFFERENCES[difference][1]
 
     assert any(
-        section.kcli != section.golden and tolerated(section) for name in NAMES for section in compared(name)
+        section.kcli != section.golden and tolerated(section)
+        for name in pack.NAMES
+        for section in compared(name)
     )
 
 

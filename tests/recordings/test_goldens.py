@@ -1,6 +1,5 @@
 """The readers against what Kafka's DumpLogSegments printed for the same bytes, fact by fact."""
 
-import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +28,6 @@ from tests.recordings.golden import dumped
 
 pytestmark = pytest.mark.slow
 
-NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
 LIMIT = 1 << 20
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -70,9 +68,8 @@ def without_preallocated(file: Dumped) -> list[Fact]:
 @cache
 def golden(name: str) -> list[Dumped]:
     """What the tool printed for the files of a recording: every file once with its records."""
-    text = gzip.decompress((pack.DATA / f"{name}.golden.gz").read_bytes()).decode()
     found: dict[str, Dumped] = {}
-    for file in parse(text):
+    for file in parse(pack.golden(name)):
         found.setdefault(file.path, file)  # the second time the decoder of remote log metadata ran
     return list(found.values())
 
@@ -169,13 +166,13 @@ READERS: dict[str, Callable[[Path], Iterator[Fact]]] = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", pack.NAMES)
 def test_every_file_was_dumped(name, recording):
     assert sorted(file.path for file in golden(name)) == dumped(recording(name))
 
 
 @pytest.mark.parametrize("suffix", READERS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", pack.NAMES)
 def test_entries(name, suffix, recording):
     for file in golden(name):
         if file.path.endswith(suffix):
@@ -188,12 +185,12 @@ def test_entries(name, suffix, recording):
 )
 def test_there_is_enough_to_compare(suffix, least):
     assert (
-        sum(len(file.entries) for name in NAMES for file in golden(name) if file.path.endswith(suffix))
+        sum(len(file.entries) for name in pack.NAMES for file in golden(name) if file.path.endswith(suffix))
         >= least
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", pack.NAMES)
 def test_records(name, recording):
     compared = 0
     for file in golden(name):
@@ -256,10 +253,10 @@ def spoken(fact: Fact) -> Fact:
 
 
 def test_nothing_else_is_said():
-    remarks = [remark for name in NAMES for file in golden(name) for remark in file.remarks]
+    remarks = [remark for name in pack.NAMES for file in golden(name) for remark in file.remarks]
     assert [remark for remark in remarks if not EMPTY.fullmatch(remark)] == []
 
 
 @pytest.mark.parametrize("tolerated", TOLERATED)
 def test_every_tolerance_is_needed(tolerated):
-    assert any(TOLERATED[tolerated][1](file) for name in NAMES for file in golden(name))
+    assert any(TOLERATED[tolerated][1](file) for name in pack.NAMES for file in golden(name))

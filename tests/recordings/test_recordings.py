@@ -14,14 +14,12 @@ from tests.recordings import pack
 
 pytestmark = pytest.mark.slow
 
-NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
-
 
 def place(row):
     return f"{row['topic']}-{row['partition']}"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", pack.NAMES)
 def test_a_recording_says_where_it_comes_from(name):
     manifest = pack.manifest(name)
     assert manifest["name"] == name
@@ -45,7 +43,7 @@ def test_a_changed_recording_is_refused(tmp_path):
         pack.unpack("small", tmp_path / "bad", tmp_path)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", pack.NAMES)
 def test_packing_what_was_unpacked_gives_the_same_tar_times_included(name, tmp_path, recording):
     pack.tar(recording(name), name, tmp_path / "again.tar.gz")
     assert gzip.decompress((tmp_path / "again.tar.gz").read_bytes()) == gzip.decompress(

@@ -8,23 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-CHANGES = {
-    "os.rename": 2,
-    "os.remove": 1,
-    "os.rmdir": 1,
-    "os.mkdir": 1,
-    "os.link": 2,
-    "os.symlink": 2,
-    "os.truncate": 1,
-    "os.chmod": 1,
-    "os.chown": 1,
-    "os.utime": 1,
-    "os.setxattr": 1,
-    "os.removexattr": 1,
-    "shutil.move": 2,
-    "shutil.rmtree": 1,
-    "shutil.chown": 1,
-}
+OF_ONE = (
+    *("os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.chmod", "os.chown", "os.utime", "os.setxattr"),
+    *("os.removexattr", "shutil.rmtree", "shutil.chown"),
+)
+OF_TWO = ("os.rename", "os.link", "os.symlink", "shutil.move")
+CHANGES = {**dict.fromkeys(OF_ONE, 1), **dict.fromkeys(OF_TWO, 2)}
 """Audit events that change a file, with how many of their first arguments are paths."""
 
 _watched: list[tuple[str, list[str]]] = []

@@ -74,9 +74,7 @@ def written(tmp_path, data, name=NAME, topic=None):
 # Every byte of real files
 
 
-@pytest.mark.parametrize(
-    "name", sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
-)
+@pytest.mark.parametrize("name", pack.NAMES)
 def test_every_byte_of_the_recordings(name, tmp_path):
     kinds = set()
     for path in sorted(pack.unpack(name, tmp_path).rglob("*")):
