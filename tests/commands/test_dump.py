@@ -1,6 +1,5 @@
 """`kcli dump`: every file of a log dir, selections, damage, and the options of kafka-dump-log."""
 
-import base64
 import json
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from kcli.rows.declare import declared_type
 from kcli.rows.dump import DumpBatchRow
 from kcli.rows.partitions import FROM_FILE
 from tests.builders import put_record, put_records
-from tests.commands.answers import codes
 from tests.formats import recorded
 from tests.formats.control_values import VALUES
 from tests.unprivileged import as_unprivileged
@@ -219,16 +217,6 @@ def test_damage_is_a_finding_and_the_dump_goes_on(dump, long_log):
         finding["message"]
         == f"bytes {at} to {at + size} are no batches (bad length -1); next good offset 102"
     )
-
-
-def test_a_batch_beyond_the_bound_names_the_switch_that_raises_it(dump, tmp_path):
-    (tmp_path / LOG).write_bytes(put_records([put_record(value=bytes(100_000))], codec=4))
-    _, document = dump(tmp_path / LOG, "--records", "--max-batch-bytes", 65536)
-
-    assert codes(document) == ["DUMP-002"]
-    assert "--max-batch-bytes" in document["findings"][0]["message"]
-    rows, document = dump(tmp_path / LOG, "--records")
-    assert (len(base64.b64decode(rows["dump_record"][0]["value"])), document["findings"]) == (100_000, [])
 
 
 # Words that are refused, and what cannot be read

@@ -47,11 +47,5 @@ def test_an_index_that_a_killed_broker_left_is_no_error(dump, long_log):
     assert codes(dump(path, "--index-sanity-check")[1]) == ["DUMP-006"]
 
 
-def test_an_index_without_its_log(dump, long_log):
-    (long_log / LOG).unlink()
-
-    assert codes(dump(long_log / "00000000000000000000.index")[1]) == ["DUMP-007"]
-
-
 def test_verify_index_only_prints_no_entries(dump, long_log):
     assert dump(long_log / "00000000000000000000.index", "--verify-index-only")[0] == {}

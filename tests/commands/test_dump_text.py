@@ -12,34 +12,6 @@ LOG = "00000000000000000000.log"
 INDEX = "00000000000000000000.index"
 
 
-def test_text_of_contents_alone(kcli, long_log):
-    words = ("--print-data-log", "--skip-record-metadata", "--max-bytes", 150)
-    done = kcli("dump", "-o", "text", *words, "--files", long_log / LOG)
-
-    assert done.stdout.split("\n")[3:] == ["| payload: a", "| payload: b", ""]
-
-
-def test_text_of_trailing_bytes(kcli, long_log):
-    with (long_log / LOG).open("ab") as file:
-        file.write(b"\0" * 8 + b"\0\0\1\0" + b"\2" * 20)
-
-    assert (
-        kcli("dump", "-o", "text", long_log / LOG).stdout.split("\n")[-2]
-        == f"Found 32 invalid bytes at the end of {LOG}"
-    )
-    assert "FileSet" not in kcli("dump", "-o", "text", long_log / LOG, "--max-bytes", 100_000).stdout
-
-
-def test_text_goes_on_where_the_tool_dies(kcli, long_log):
-    data = bytearray((long_log / LOG).read_bytes())
-    data[8:12] = b"\xff" * 4
-    (long_log / LOG).write_bytes(data)
-    done = kcli("dump", "-o", "text", long_log / LOG)
-
-    assert (done.exit_code, len(done.stdout.split("\n"))) == (1, 2 + 199 + 1)
-    assert "LOG-002" in done.stderr
-
-
 def test_text_of_files_that_the_tool_does_not_know(kcli, log_dir):
     path = log_dir.path / "meta.properties"
     done = kcli("dump", "-o", "text", path)
@@ -57,10 +29,6 @@ def test_text_of_a_directory_leaves_out_what_the_tool_would_ignore(kcli, log_dir
         f"Ignoring unknown file {folder / 'what is this'}"
     ]
     assert done.stdout.count("Dumping ") == 4
-
-
-def test_text_prints_lines_not_columns(kcli, long_log):
-    assert kcli("dump", "-o", "text", "--columns", "offset", long_log).exit_code == 2
 
 
 def entries(*pairs):
@@ -173,16 +141,6 @@ def test_what_is_selected_is_printed_from_after_damage_too(kcli, log_of_tens):
     assert shown(kcli("dump", "-o", "text", log_of_tens)) == [0, 10]
 
 
-def test_gaps_are_reported_at_the_end(kcli, tmp_path):
-    offsets = [0, 2, 3, 7, 5]
-    (tmp_path / LOG).write_bytes(
-        put_records([put_record(offset, value=b"v") for offset in offsets], last_offset_delta=7)
-    )
-    answer = kcli("dump", "-o", "text", "--records", tmp_path / LOG).stderr
-
-    assert answer.splitlines()[1:] == ["  0 is followed by 2", "  3 is followed by 7", "  7 is followed by 5"]
-
-
 def test_a_tail_is_no_longer_than_asked_whatever_cannot_be_read(kcli, tmp_path):
     times = {"base_timestamp": 1000, "max_timestamp": 1000}
     log = [
@@ -212,17 +170,6 @@ def test_a_limit_counts_lines(words, kcli, long_log):
             kcli("dump", "-o", "text", *words, "--limit", limit, long_log / LOG).stdout.splitlines()
             == everything[:limit]
         )
-
-
-def test_a_limit_counts_a_long_line_once(kcli, tmp_path):
-    (tmp_path / LOG).write_bytes(
-        put_records([put_record(number, value=b"v" * 1_000_000) for number in range(3)])
-    )
-    everything = kcli("dump", "-o", "text", "--print-data-log", tmp_path / LOG).stdout.splitlines()
-    assert len(everything) == 6
-    for limit in range(7):
-        done = kcli("dump", "-o", "text", "--print-data-log", "--limit", limit, tmp_path / LOG)
-        assert done.stdout.splitlines() == everything[:limit]
 
 
 def leader_change(voters):

@@ -248,6 +248,7 @@ def test_redacted_contents_are_sizes_and_hashes_that_are_equal_for_equal_bytes(k
         ("--records", "--only", "dump_batch"),
         ("--layout", "-o", "json", "--only", "dump_batch"),
         ("--only", "dump_layout"),
+        ("-o", "text", "--columns", "offset"),
     ],
 )
 def test_words_that_mean_nothing_or_do_not_go_together(kcli, tmp_path, words):

@@ -102,20 +102,9 @@ def test_records_of_internal_topics_are_decoded(spark, kcli, tmp_path):
     assert row.record_type == "OffsetCommit"
 
 
-@pytest.mark.parametrize(
-    ("schema", "reported"),
-    [
-        (
-            "max_timestamp TIMESTAMP",
-            "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis",
-        ),
-        ("nope STRING", "schema: nope is no column of the view batches"),
-        ("size BIGINT, size BIGINT", "schema: column size appears twice"),
-    ],
-)
-def test_a_schema_that_is_not_the_views_is_refused(spark, dirs, schema, reported):
-    with pytest.raises(Exception, match=reported):
-        spark.read.format("kcli").schema(schema).load(str(dirs[0])).collect()
+def test_a_schema_that_is_not_the_views_is_refused(spark, dirs):
+    with pytest.raises(Exception, match="schema: nope is no column of the view batches"):
+        spark.read.format("kcli").schema("nope STRING").load(str(dirs[0])).collect()
 
 
 @pytest.mark.parametrize(
@@ -128,14 +117,6 @@ def test_a_schema_that_is_not_the_views_is_refused(spark, dirs, schema, reported
 def test_a_table_of_the_catalog_is_refused_with_what_to_use_instead(spark, dirs, words):
     with pytest.raises(Exception, match="use CREATE TEMPORARY VIEW name USING kcli OPTIONS"):
         spark.sql(words.format(dirs[0]))
-
-
-@pytest.mark.parametrize(
-    ("option", "value"), [("offsets", "4..x"), ("partitions", "x"), ("topic", ""), ("partition", "3-1")]
-)
-def test_a_wrong_option_is_refused_at_load(spark, dirs, option, value):
-    with pytest.raises(Exception, match=f"WordError: .*{option}"):
-        spark.read.format("kcli").option(option, value).load(str(dirs[0]))
 
 
 def test_nothing_to_read_is_an_empty_answer(spark, dirs):
