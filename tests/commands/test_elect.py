@@ -29,19 +29,6 @@ def costs_committed(row):
 elect = partial(prediction, costs_committed, "replica", "elect")
 
 
-def test_what_each_leader_would_cost(folder):
-    rows = elect(folder / HERE / "segments-0", folder / THERE / "segments-0")["rows"]
-
-    assert [
-        (row["candidate_broker_id"], row["follower_broker_id"], row["truncate_to"], row["records_lost"])
-        for row in rows
-    ] == [(2, 1, 40, 60), (1, 2, 40, 15)]
-    assert [row["committed_records_lost"] for row in rows] == [0, 15]
-    assert {row["would_be_elected"] for row in rows} == {None}
-    assert all(row["candidate"] == row["dir"] != row["follower"] for row in rows)
-    assert rows[0]["first_lost_timestamp"] <= rows[0]["last_lost_timestamp"]
-
-
 @pytest.mark.parametrize(
     ("words", "elected", "clean", "reason"),
     [

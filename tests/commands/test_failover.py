@@ -41,46 +41,10 @@ def rows(done):
     return document(done)["rows"]
 
 
-def test_the_partitions_that_a_broker_leads_or_follows(kcli, metadata):
-    found = {
-        f"{row['topic']}-{row['partition']}": row
-        for row in rows(kcli("failover", "--broker", "3", metadata, "-o", "json"))
-    }
-
-    moved = found["f-txn-0"]
-    assert (moved["leader"], moved["next_leader"], moved["outcome"]) == (3, 2, "new-leader")
-    assert (moved["next_isr"], moved["next_leader_epoch"] - moved["leader_epoch"]) == ([1, 2], 1)
-    assert (moved["reason"], moved["unclean"]) == ("the first live replica in the ISR", False)
-    kept = found["f-three-0"]
-    assert (kept["outcome"], kept["next_leader_epoch"]) == ("isr-shrinks", kept["leader_epoch"])
-    assert "f-two-0" not in found
-
-
 def test_a_partition_that_loses_its_leader_is_bad_news(kcli, metadata):
     assert kcli("failover", *EVERY_BROKER, metadata).exit_code == 1
     assert kcli("failover", *EVERY_BROKER, "--fail-on", "never", metadata).exit_code == 0
     assert kcli("failover", "--all", "--topic", "f-three", metadata).exit_code == 0
-
-
-def test_all_shows_what_does_not_change(kcli, metadata):
-    found = rows(kcli("failover", "--broker", "3", "--all", metadata, "-o", "json", "--topic", "f-two"))
-
-    assert [(row["topic"], row["outcome"]) for row in found] == [("f-two", "unchanged")]
-
-
-def test_all_alone_shows_the_partitions_as_they_are(kcli, metadata):
-    found = rows(kcli("failover", "--all", metadata, "-o", "json"))
-
-    assert {row["outcome"] for row in found} == {"unchanged"}
-    assert all(row["leader"] == row["next_leader"] and row["isr"] == row["next_isr"] for row in found)
-
-
-def test_brokers_go_one_after_the_other(kcli, metadata):
-    found = rows(kcli("failover", *EVERY_BROKER, metadata, "-o", "json", "--topic", "f-three"))
-
-    assert {row["outcome"] for row in found} == {"offline"}
-    assert {tuple(row["next_isr"]) for row in found} == {()}, "with ELR the ISR may be empty"
-    assert {tuple(row["next_elr"]) for row in found} == {(3,)}
 
 
 @pytest.mark.parametrize(
@@ -121,14 +85,6 @@ def test_of_several_nodes_of_a_cluster_the_newest_metadata_decides(kcli, metadat
     assert len(found) == 12
     (other.parent / "meta.properties").write_text("version=1\ncluster.id=y\nnode.id=100\n")
     assert len([row for row in rows(kcli(*words, other.parent)) if "partition" in row]) == 20
-
-
-def test_the_quorum(kcli, metadata):
-    (row,) = rows(kcli("failover", "--controller", metadata, "-o", "json"))
-
-    assert (row["node_id"], row["leader"], row["leader_epoch"]) == (100, 100, 1)
-    assert (row["voters"], row["majority"], row["next_leader_epoch"]) == ([100], 1, 2)
-    assert row["log_end_offset"] > 200
 
 
 def controllers(folder, **ends):
@@ -194,50 +150,6 @@ def test_a_snapshot_without_its_footer_is_refused(kcli, metadata):
 
     assert done.exit_code == 3
     assert "does not end with its footer" in document(done)["errors"][0]["message"]
-
-
-def test_records_after_the_newest_whole_snapshot_count(kcli, metadata):
-    """A snapshot before offset 500, a log from 490: the first batch is in it, the second (8 changes) not."""
-    before = rows(kcli("failover", "--broker", "1", metadata, "-o", "json"))
-    whole, data = snapshot(metadata), (metadata / LOG).read_bytes()
-    changes = data[data.rindex((217).to_bytes(8, "big")) :]
-    size = BATCH.read(changes).size
-    (metadata / whole.name).write_bytes(whole.read_bytes())
-    (metadata / LOG).unlink()
-    (metadata / "00000000000000000490.log").write_bytes(
-        b"".join(base.to_bytes(8, "big") + changes[8:size] for base in (490, 500))
-    )
-    done = kcli("failover", "--broker", "1", metadata, "-o", "json")
-
-    raised = sum(row["partition_epoch"] for row in rows(done)) - sum(row["partition_epoch"] for row in before)
-    assert raised == 8
-
-
-def test_a_newest_snapshot_that_is_not_whole_is_passed_over(kcli, metadata):
-    (metadata / snapshot(metadata).name).write_bytes(snapshot(metadata).read_bytes())
-    (metadata / "00000000000000000600-0000000001.checkpoint").write_bytes(b"")
-    done = kcli("failover", "--broker", "1", metadata, "-o", "json")
-
-    assert len(rows(done)) == 10
-    assert {"META-003", "START-007"} <= {finding["code"] for finding in document(done)["findings"]}
-
-
-def test_topics_that_were_deleted_are_named(kcli, demo):
-    done = kcli("failover", "--broker", "1", demo, "-o", "json")
-
-    assert {finding["severity"] for finding in document(done)["findings"]} <= {"info"}
-
-
-def test_a_record_of_an_unknown_type_is_a_finding(kcli, metadata):
-    data = (metadata / LOG).read_bytes()
-    end = 231
-    unknown = put_batch(put_record(value=b"\x01\x7f\x00\x00"), 1, base_offset=end, partition_leader_epoch=1)
-    (metadata / LOG).write_bytes(data + unknown)
-    done = kcli("failover", "--broker", "1", metadata, "-o", "json")
-
-    assert (done.exit_code, len(rows(done))) == (1, 10)
-    (finding,) = [one for one in document(done)["findings"] if one["code"] == "META-001"]
-    assert finding["message"] == "MetadataParseException: offset 231: Unknown metadata id 127"
 
 
 @pytest.mark.parametrize("named", ["", "orders-0"])
@@ -318,16 +230,6 @@ def test_partitions_that_are_offline_already_are_counted_apart(kcli, metadata):
     shown = kcli("failover", "--broker", "1,2,3", metadata, "--topic", "f-three", *words).stdout
 
     assert "3 partitions: 2 go offline, 1 offline already" in shown
-
-
-def test_a_leader_change_before_the_snapshot_counts(kcli, metadata):
-    before = rows(kcli("failover", "--controller", metadata, "-o", "json"))
-    path = snapshot(metadata)
-    path.rename(path.with_name(f"{before[0]['log_end_offset'] - 10:020}-0000000001.checkpoint"))
-    after = rows(kcli("failover", "--controller", metadata, "-o", "json"))
-
-    assert before[0]["leader"] == 100
-    assert after == before
 
 
 @pytest.mark.parametrize(

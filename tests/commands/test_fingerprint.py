@@ -70,15 +70,6 @@ def test_two_manifests_say_what_one_and_a_log_say(kcli, folder, taken, every):
     assert found == [unknown] * (unknown < 100)
 
 
-def test_two_manifests_find_every_pair_that_differs(kcli, folder, taken):
-    mine, theirs = (taken(part, folder / part, "--every", "1") for part in (HERE, THERE))
-    found, expected = (
-        {one[0] for one in ranges(kcli, *words) if one[3] == "differs"}
-        for words in ((mine, theirs), (folder / HERE, folder / THERE))
-    )
-    assert found == expected and len(found) > 3
-
-
 def test_what_is_too_wide_to_compare_is_no_difference_and_no_equality(kcli, tmp_path, taken):
     batches = [batch(offset) for offset in range(900)]
     short = write(tmp_path / "a" / "t-0", (0, batches[:150]))

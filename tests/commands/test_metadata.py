@@ -54,13 +54,8 @@ def test_a_summary_without_a_kind(kcli, log_dir):
     (row,) = show(kcli, log_dir)
     assert (row["metadata_offset"], row["complete"], row["metadata_version"]) == (14, True, 29)
     assert (row["topics"], row["partitions"], row["brokers_fenced"], row["configs"]) == (1, 2, [1], 4)
-    assert (row["acls"], row["quotas"], row["scram"], row["tokens"], row["next_producer_id"]) == (
-        1,
-        1,
-        1,
-        1,
-        1000,
-    )
+    assert [row[name] for name in ("acls", "quotas", "scram", "tokens")] == [1] * 4
+    assert row["next_producer_id"] == 1000
 
 
 def test_every_kind_has_its_rows(kcli, log_dir):
@@ -74,17 +69,10 @@ def test_every_kind_has_its_rows(kcli, log_dir):
         *(f"metadata_{kind}" for kind in ("feature", "acl", "quota", "scram", "token", "producer_ids")),
     ]
     by_type = {row["type"]: row for row in found}
-    assert by_type["metadata_topic"]["configs"] == {
-        "retention.ms": "1000",
-        "cleanup.policy": "compact,delete",
-    }
     assert by_type["metadata_quota"]["entity"] == {"client-id": "c", "user": None}
     assert by_type["metadata_acl"]["operation"] == "DESCRIBE_CONFIGS"
-    assert by_type["metadata_scram"] == {
-        **by_type["metadata_scram"],
-        "mechanism": "SCRAM-SHA-256",
-        "iterations": 4096,
-    }
+    scram = by_type["metadata_scram"]
+    assert (scram["mechanism"], scram["iterations"]) == ("SCRAM-SHA-256", 4096)
 
 
 def test_secrets_are_hidden_unless_they_are_asked_for(kcli, log_dir):

@@ -23,12 +23,9 @@ def rows(kcli, log_dir):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("-o", "tsv"), "orders\t\\N\t\\N\t1"),
         (("-o", "csv"), "orders,,,1"),
         (("-o", "tsv", "--null", ""), "orders\t\t\t1"),
-        (("-o", "tsv", "--null", "NULL"), "orders\tNULL\tNULL\t1"),
         (("-o", "csv", "--null", "NULL"), "orders,NULL,NULL,1"),
-        (("-o", "csv", "--null", r"\N"), r"orders,\N,\N,1"),
         (("-o", "csv", "--null", "orders"), '"orders",orders,orders,1'),
     ],
 )

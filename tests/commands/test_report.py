@@ -16,7 +16,6 @@ import pytest
 
 from kcli.cli.report import SECTIONS
 from tests import tools
-from tests.commands.answers import ask
 from tests.pages import Page, markdown_tables
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.recordings import pack
@@ -83,31 +82,6 @@ def test_a_section_is_what_its_command_line_answers(kcli, page):
         assert shown.tables_of(f": {name}") == [rows for _, rows in answer.tables]
         for text in filter(None, answer.sections.get(f"kcli {name}", "").splitlines()):
             assert text in section or text.startswith("error ")
-
-
-def test_numbers_are_those_of_json(replicas, page):
-    shown = Page(page.read_text())
-    (table,) = shown.tables_of(": ls")
-    rows = ask("ls", *replicas)[0]["rows"]
-    header, *lines = table
-    for key, column in {"log_start_offset": "START", "log_end_offset": "END", "segments": "SEGS"}.items():
-        at = header.index(column)
-        assert sorted(number(line[at]) for line in lines) == sorted(row[key] for row in rows), key
-    (table,) = shown.tables_of(": epoch diff")
-    header, *lines = table
-    rows = ask("epoch", "diff", *replicas)[0]["rows"]
-    named = {line[header.index("TOPIC-PARTITION")]: line for line in lines}
-    for row in rows:
-        line = named[f"{row['topic']}-{row['partition']}"]
-        assert number(line[header.index("PART AT")]) == row["divergence_offset"]
-        assert number(line[header.index("ONLY HERE")]) == row["records_only_here"]
-        assert number(line[header.index("ONLY THERE")]) == row["records_only_there"]
-    rows, findings = (ask("check", *replicas)[0][key] for key in ("rows", "findings"))
-    damaged = sum(row["result"] == "damaged" for row in rows)
-    assert damaged == 1 and f"{damaged} damaged, " in shown.sections[f"{SECTIONS['check']}: check"]
-    for finding in findings:
-        if finding["severity"] != "info":
-            assert f"{finding['path'] or finding['dir']}: {finding['message']}" in shown.text
 
 
 def test_verdicts_come_first_the_worst_above(replicas, page):

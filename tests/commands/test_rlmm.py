@@ -51,22 +51,6 @@ def test_wrong_options_are_usage_errors(words, status, answer):
     assert answer in done.stderr
 
 
-def test_a_directory_without_remote_log_metadata(tmp_path):
-    (tmp_path / "orders-0").mkdir()
-    (tmp_path / "orders-0" / LOG).write_bytes(b"")
-    (tmp_path / "meta.properties").write_text("version=1\n")
-
-    for path in (tmp_path, tmp_path / "orders-0"):
-        done = kcli("dump", "-o", "ndjson", path)
-
-        assert done.exit_code == 3
-        (line,) = done.stdout.splitlines()
-        error = json.loads(line)
-        assert error["error"] in {"nothing-matched", "wrong-kind"}
-        assert "__remote_log_metadata" in error["message"]
-        assert "inputs gave an error" not in done.stderr
-
-
 def test_a_range_of_user_partitions():
     rows = json.loads(kcli("partition", "u4NdSfWRQjaZ_ENyxMXLJA:0..2", "-o", "json").stdout)["rows"]
     single = json.loads(kcli("partition", "u4NdSfWRQjaZ_ENyxMXLJA:2", "-o", "json").stdout)["rows"]

@@ -192,23 +192,6 @@ def test_copies_of_a_metadata_partition_are_taken_together(node, tmp_path):
     assert finding["message"] == f"the events before offset 12 of {METADATA} are gone"
 
 
-def test_a_copy_that_looks_whole_is_not_where_another_one_goes_on_past_its_end(node, tmp_path):
-    source = cluster().node1
-    data = (source / METADATA / LOG).read_bytes()
-    pieces = {"early": (0, data[: batch_position(data, 20)]), "late": (25, data[batch_position(data, 25) :])}
-    for name, (base, log) in pieces.items():
-        shutil.copytree(source / METADATA, tmp_path / name / METADATA)
-        (tmp_path / name / METADATA / LOG).unlink()
-        (tmp_path / name / METADATA / f"{base:020}.log").write_bytes(log)
-    shutil.rmtree(node / METADATA)
-    more = [word for name in pieces for word in ("--remote-metadata", tmp_path / name)]
-    document, status = ask("rlmm", "offsets", node, *more)
-
-    (finding,) = document["findings"]
-    assert (status, finding["code"]) == (1, "RLMM-032")
-    assert finding["message"] == f"the events of offsets 20..24 of {METADATA} are gone"
-
-
 def test_a_metadata_partition_that_cannot_be_read_fails_its_own_partitions(node):
     (node / METADATA / LOG).unlink()
     (node / METADATA / LOG).mkdir()

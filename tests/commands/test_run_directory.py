@@ -13,7 +13,6 @@ import pytest
 from kcli.output.values import iso
 from tests.commands.answers import EXPECTED
 from tests.metadata_records import CLUSTER, batch, put_log
-from tests.out_rows import without_head
 from tests.processes import ENVIRONMENT, KCLI
 
 pytestmark = pytest.mark.slow
@@ -112,41 +111,6 @@ def test_the_columns_of_a_query_are_its_own(kcli, log, tmp_path):
     assert (refused.exit_code, refused.stderr) == (
         *(2, "kcli: --label: the columns of sql are those of its query; name it there\n"),
     )
-
-
-@pytest.mark.parametrize("output", ["ndjson", "csv", "parquet"])
-def test_each_type_of_row_has_its_files(kcli, demo, tmp_path, output):
-    result = kcli("scan", demo, "--out", f"{tmp_path}/x/", "-o", output)
-
-    assert result.exit_code == 0
-    assert sorted(os.listdir(tmp_path / "x/rows")) == ["type=scan_partition", "type=scan_segment"]
-    for kind in ("scan_partition", "scan_segment"):
-        (file,) = (tmp_path / f"x/rows/type={kind}").iterdir()
-        printed = kcli("scan", demo, "--only", kind, "-o", "ndjson" if output == "parquet" else output)
-        if output == "parquet":
-            expected = [one for one in map(json.loads, printed.stdout.splitlines()) if one["type"] == kind]
-            assert [row["dir"] for row in pq.read_table(file).to_pylist()] == [one["dir"] for one in expected]
-        else:
-            kept = [line for line in printed.stdout.splitlines() if '"type":"finding"' not in line]
-            assert without_head(file.read_text()).splitlines() == kept
-
-
-def test_processes_write_the_same(kcli, demo, tmp_path):
-    words = ("dump", demo, "--records", "--out")
-    assert (
-        kcli(*words, f"{tmp_path}/one/").exit_code
-        == kcli(*words, f"{tmp_path}/two/", "--jobs", "2").exit_code
-    )
-
-    def files(name):
-        found = sorted((tmp_path / name / "rows").rglob("*.ndjson"))
-        return [
-            (file.parent.relative_to(tmp_path / name), file.name[:10], without_head(file.read_text()))
-            for file in found
-        ]
-
-    assert len(files("one")) > 10
-    assert files("one") == files("two")
 
 
 def test_findings_go_to_a_new_directory(kcli, log, tmp_path):
