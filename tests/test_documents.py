@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import tomllib
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -122,16 +121,6 @@ def test_the_code_keeps_its_size():
     }
 
     assert long == {}
-
-
-def test_no_public_class_name_is_defined_twice():
-    places = defaultdict(list)
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path.relative_to(ROOT)))
-
-    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
 PRIVATE_WORDS = re.compile(
