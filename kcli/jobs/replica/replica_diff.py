@@ -141,8 +141,22 @@ def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
     return Fingerprinted(first.where, LogFingerprint(*first[1:4], ranges))
 
 
-def compare(unit: Unit) -> Reporting[tuple[list[Where], list[replica_diff.ReplicaRange]]]:
-    """Yield what a start says of a replica that is there; return the places of both, and their ranges."""
+def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
+    """Return the ranges of two replicas, and a finding where they differ first or that one is alone."""
+    if len(unit.targets) == 1:
+        return answer(unit, lambda partition: [report_alone(partition)])
+    if any(target.kind == MANIFEST for target in unit.targets):
+        return answer(unit, lambda _: _by_fingerprints(unit))
+    _, there = unit.targets
+
+    def work(partition: Partition) -> Yield:
+        return _by_batches(partition, Partition(there), ignore_compression)
+
+    return undisturbed(there, lambda: answer(unit, work))
+
+
+def _by_fingerprints(unit: Unit) -> Yield:
+    """Yield what a start says of a replica that is there, and the ranges by fingerprints."""
     by_target = {
         target: manifest(target.path)[PartitionDir(target.name.topic, target.name.partition)]
         for target in unit.targets
@@ -169,30 +183,17 @@ def compare(unit: Unit) -> Reporting[tuple[list[Where], list[replica_diff.Replic
             sides.append(Fingerprinted(where(partition), taken))
             for path, stop in log.broken:
                 yield from stop_finding(partition, path, stop)
-    ranges = replica_diff.neighbours_joined(compare_fingerprints(sides[0].log, sides[1].log))
+    here, there = sides
+    ranges = replica_diff.neighbours_joined(compare_fingerprints(here.log, there.log))
     if replica_diff.lacks_batches(ranges):
         name = unit.target.name
         is_internal = name is not None and name.topic in COMPACTED_TOPICS
         is_cleaned = is_internal or (yield from is_compacted(*of_logs))
         ranges = replica_diff.settled(ranges, is_compacted=is_cleaned)
-    return [side.where for side in sides], ranges
+    yield from _report(here.where, there.where, ranges or [replica_diff.ReplicaRange.empty(0)])
 
 
-def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
-    """Return the ranges of two replicas, and a finding where they differ first or that one is alone."""
-    if len(unit.targets) == 1:
-        return answer(unit, lambda partition: [report_alone(partition)])
-    if any(target.kind == MANIFEST for target in unit.targets):
-        return answer(unit, lambda _: _by_fingerprints(unit))
-    _, there = unit.targets
-
-    def work(partition: Partition) -> Yield:
-        return _diff(partition, Partition(there), ignore_compression)
-
-    return undisturbed(there, lambda: answer(unit, work))
-
-
-def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:  # noqa: FBT001
+def _by_batches(here: Partition, there: Partition, ignore_compression: bool) -> Yield:  # noqa: FBT001
     yield from other_identity(here, there)
     loaded = yield from start(here)
     other = yield from start(there)
@@ -204,64 +205,51 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
         for path, stop in log.broken:
             yield from stop_finding(partition, path, stop)
     places = where(here), where(there)
-    yield from (
-        _row(*places, part) for part in ranges or [replica_diff.ReplicaRange.empty(loaded.log_end_offset)]
-    )
     damaged = [place.dir for place, log in zip(places, (first, second), strict=True) if log.broken]
-    yield from _differs(*places, ranges, damaged)
+    ranges = ranges or [replica_diff.ReplicaRange.empty(loaded.log_end_offset)]
+    yield from _report(*places, ranges, damaged)
     yield from directory_findings(there)
 
 
-def _by_fingerprints(unit: Unit) -> Yield:
-    (here, there), ranges = yield from compare(unit)
-    yield from (_row(here, there, part) for part in ranges or [replica_diff.ReplicaRange.empty(0)])
-    yield from _differs(here, there, ranges)
-
-
-def _row(here: Where, there: Where, part: replica_diff.ReplicaRange) -> ReplicaRangeRow:
-    return ReplicaRangeRow(
-        here,
-        there.dir,
-        there.broker_id,
-        first_offset=part.first_offset,
-        last_offset=part.last_offset,
-        verdict=part.verdict,
-        reason=part.reason,
-        leader_epoch=part.here.epoch,
-        other_leader_epoch=part.there.epoch,
-        batches=part.here.batches,
-        other_batches=part.there.batches,
-        bytes=part.here.size,
-        other_bytes=part.there.size,
-    )
-
-
-def _differs(
+def _report(
     here: Where, there: Where, ranges: Sequence[replica_diff.ReplicaRange], damaged: Collection[str] = ()
-) -> Iterable[Finding]:
-    """Yield what each replica lacks, maybe behind damage, and where they differ or hide it first."""
+) -> Yield:
+    """Yield the rows, what each replica lacks, maybe behind damage, and where they first differ."""
+    for part in ranges:
+        yield ReplicaRangeRow(
+            here,
+            there.dir,
+            there.broker_id,
+            first_offset=part.first_offset,
+            last_offset=part.last_offset,
+            verdict=part.verdict,
+            reason=part.reason,
+            leader_epoch=part.here.epoch,
+            other_leader_epoch=part.there.epoch,
+            batches=part.here.batches,
+            other_batches=part.there.batches,
+            bytes=part.here.size,
+            other_bytes=part.there.size,
+        )
     yield from _missing(here, there, ranges, damaged)
-    for part in ranges:
-        if part.verdict == replica_diff.DIFFERS:
-            holder, first = here, part.first_offset
-            message = (
-                f"differs from {there.dir} from offset {first} on: leader epoch {part.here.epoch} here, "
-            )
-            message += f"{part.there.epoch} there ({part.reason})"
-            if part.reason == replica_diff.REPEATED:
-                holder = here if part.here.batches else there
-                message = f"offsets {first} to {part.last_offset} come again, or after higher ones: "
-                message += "kcli check shows where"
-            yield Finding("REPL-001", message, dir=holder.dir, found=first)
-            return
-    for part in ranges:
-        if part.verdict == UNKNOWN_VERDICT:
-            message = (
-                f"offsets {part.first_offset} to {part.last_offset} cannot be compared with {there.dir}: "
-                "one of both has one fingerprint of them, and the log of the other ends among them"
-            )
-            yield Finding("REPL-003", message, dir=here.dir)
-            return
+    first = {part.verdict: part for part in reversed(ranges)}
+    if replica_diff.DIFFERS in first:
+        part = first[replica_diff.DIFFERS]
+        epochs = f"leader epoch {part.here.epoch} here, {part.there.epoch} there"
+        holder = here
+        message = f"differs from {there.dir} from offset {part.first_offset} on: {epochs} ({part.reason})"
+        if part.reason == replica_diff.REPEATED:
+            holder = here if part.here.batches else there
+            offsets = f"offsets {part.first_offset} to {part.last_offset}"
+            message = f"{offsets} come again, or after higher ones: kcli check shows where"
+        yield Finding("REPL-001", message, dir=holder.dir, found=part.first_offset)
+    elif UNKNOWN_VERDICT in first:
+        part = first[UNKNOWN_VERDICT]
+        message = (
+            f"offsets {part.first_offset} to {part.last_offset} cannot be compared with {there.dir}: "
+            "one of both has one fingerprint of them, and the log of the other ends among them"
+        )
+        yield Finding("REPL-003", message, dir=here.dir)
 
 
 def _missing(

@@ -75,15 +75,8 @@ class ReplicaRange(NamedTuple):
         return cls(offset, offset - 1, EQUAL, None, Extent(), Extent())
 
 
-class Broken(NamedTuple):
-    """Where the batches of a log file end before the file does."""
-
-    path: str
-    stop: Stop
-
-
 class ReplicaLog:
-    """The batches of a loaded log, one at a time; close it. `broken`: segments not whole to their ends."""
+    """The batches of a loaded log, one at a time; close it. `broken`: where those of a file end before it."""
 
     _file: DataFile
     _batch: FileBatch | None
@@ -91,7 +84,7 @@ class ReplicaLog:
 
     def __init__(self, loaded: LoadedLog) -> None:
         self.start, self.end = loaded.log_start_offset, loaded.log_end_offset
-        self.broken: list[Broken] = []
+        self.broken: list[tuple[str, Stop]] = []
         self._segments = [segment for segment in loaded.segments if segment.log_path and segment.log_size]
         self._open = ExitStack()
         self._number = -1
@@ -119,7 +112,7 @@ class ReplicaLog:
                 self._batch = next(self._walk)
             except StopIteration as done:
                 if done.value.reason != END:
-                    self.broken.append(Broken(self._file.path, done.value))
+                    self.broken.append((self._file.path, done.value))
                 self._next_segment()
         return self._batch
 
@@ -364,10 +357,8 @@ def _have_same_bytes(here: ReplicaLog, there: ReplicaLog, size: int, *, has_epoc
             continue
         if done or not has_epoch or is_legacy(one[EPOCH_BYTES.stop]):
             return False
-        if (
-            one[: EPOCH_BYTES.start] != other[: EPOCH_BYTES.start]
-            or one[EPOCH_BYTES.stop :] != other[EPOCH_BYTES.stop :]
-        ):
+        begin, end = EPOCH_BYTES.start, EPOCH_BYTES.stop
+        if (one[:begin], one[end:]) != (other[:begin], other[end:]):
             return False
     return True
 
