@@ -249,7 +249,7 @@ class HeldLog(NamedTuple):
         leader, bounds = self.leader, DeletionBounds(self.watermark, self.loaded.log_start_offset)
         if leader is not None and self.is_tiered:
             is_asked = self.waits_for_copies and self.lacking is None
-            remote_end = leader.highest.offset + 1 if is_asked else None
+            remote_end = leader.highest + 1 if is_asked else None
             bounds = DeletionBounds(self.watermark, leader.local_start, remote_end, leader.log_start_offset)
         if self.partition.state == DELETE:
             return [LocalVerdict(each, NO_RULE, None, DIRECTORY_GOES) for each in self.segments]

@@ -20,7 +20,7 @@ from kcli.jobs.common import (
     where,
 )
 from kcli.jobs.replica_pairs import report_alone
-from kcli.kafka.findings.findings import Finding, Reporting
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.compacted import COMPACTED_TOPICS, is_compacted
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication import replica_diff

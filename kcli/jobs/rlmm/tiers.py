@@ -69,7 +69,7 @@ class OffsetAndEpoch(NamedTuple):
 @leader_job
 def offsets(leader: Leader) -> Yield:
     """Yield the row of a partition."""
-    log, begins, tiered = leader.log, leader.log_start_offset, leader.highest.offset
+    log, begins, tiered = leader.log, leader.log_start_offset, leader.highest
     fetchable = log.log_end_offset if leader.high_watermark is None else leader.high_watermark
     latest = OffsetAndEpoch(fetchable, leader.epochs[-1].epoch if leader.epochs else None)
     with failing_lookup():

@@ -14,15 +14,8 @@ from kcli.kafka.storage.leader_epochs import EpochCache, end_offset_for, epoch_f
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.partition import Partition
 
-
-class HighestRemote(NamedTuple):
-    """The highest offset in remote storage and its leader epoch; -1 and -1 for none."""
-
-    offset: int
-    epoch: int
-
-
-NOTHING_REMOTE = HighestRemote(-1, -1)
+NOTHING_REMOTE = -1
+"""The highest offset in remote storage where there is none."""
 
 
 def with_records(epochs: Iterable[tuple[int, int]]) -> dict[int, int]:
@@ -76,15 +69,12 @@ def _next(epochs: dict[int, int], epoch: int) -> tuple[int, int] | None:
     return (min(above), epochs[min(above)]) if above else None
 
 
-def highest_remote(cache: RemoteCache, epochs: EpochCache, log_end_offset: int) -> HighestRemote:
-    """Return how far a leader's log is copied, as `findHighestRemoteOffset`."""
+def highest_remote(cache: RemoteCache, epochs: EpochCache, log_end_offset: int) -> int:
+    """Return the last offset that is copied of a leader's log, as `findHighestRemoteOffset`."""
     for entry in reversed(epochs):
         highest = cache.highest_offset(entry.epoch)
         if highest is not None:
-            end = end_offset_for(epochs, entry.epoch, log_end_offset)
-            if end.end_offset <= highest:
-                return HighestRemote(end.end_offset - 1, end.epoch)
-            return HighestRemote(highest, entry.epoch)
+            return min(highest, end_offset_for(epochs, entry.epoch, log_end_offset).end_offset - 1)
     return NOTHING_REMOTE
 
 
@@ -191,7 +181,7 @@ class Leader(NamedTuple):
     epochs: EpochCache
     remote: RemoteCache
     log_start_offset: int
-    highest: HighestRemote
+    highest: int
     is_tiered: bool
 
     @property

@@ -141,7 +141,7 @@ def _surplus(leader: Leader, retention_bytes: int) -> int:
         return 0
     epochs, log_end = with_records(leader.epochs), leader.log.log_end_offset
     segments = leader.log.segments
-    local = sum(each.log_size for each in segments if each.base_offset >= leader.highest.offset)
+    local = sum(each.log_size for each in segments if each.base_offset >= leader.highest)
     copied = {
         segment.metadata.segment_id: segment.metadata.segment_size_in_bytes
         for segment in _listed(leader)
