@@ -125,23 +125,12 @@ def _log(
     loaded = yield from start(partition, exact=not running)
     if is_file and not loaded.has_log and log_end_offset is None:
         path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
-        advice = (
-            "there is no segment in this directory, so the log end offset is unknown; `epoch end-offset "
-            "--log-end-offset N` needs none"
-        )
-        raise FileError(path, "no-log", advice)
-    end, source = (
-        (loaded.log_end_offset, loaded.source) if log_end_offset is None else (log_end_offset, GIVEN)
-    )
-    return LogBounds(
-        epoch_source,
-        running,
-        loaded.log_start_offset,
-        end,
-        source,
-        loaded.checkpoints.log_start_offset,
-        loaded,
-    )
+        missing = "there is no segment in this directory, so the log end offset is unknown"
+        raise FileError(path, "no-log", f"{missing}; `epoch end-offset --log-end-offset N` needs none")
+    own = loaded.log_end_offset, loaded.source
+    end, source = own if log_end_offset is None else (log_end_offset, GIVEN)
+    start_offset, given = loaded.log_start_offset, loaded.checkpoints.log_start_offset
+    return LogBounds(epoch_source, running, start_offset, end, source, given, loaded)
 
 
 @job
@@ -290,9 +279,8 @@ def validate_positions(
 ) -> Yield:
     """Yield a row for each position of a consumer; `reset`: its auto.offset.reset."""
     leadership = yield from leadership_of(partition, fence, entries)
-    watermark = (
-        checkpoints(partition).high_watermark if log.loaded is None else log.loaded.known_high_watermark
-    )
+    loaded = log.loaded
+    watermark = checkpoints(partition).high_watermark if loaded is None else loaded.known_high_watermark
     bounds = Bounds(log.log_start_offset, watermark)
     place = where(partition)
     leader_epoch = None if leadership is None or leadership.source != METADATA else leadership.epoch
@@ -338,25 +326,21 @@ def diff(partition: Partition, unit: Unit, *, running: bool = False) -> Yield:
             yield load_findings.no_epochs(replica)
         if not running:
             yield from dropped_by_start(replica, log)
-    yield from _row(partition, here, other, there)
-
-
-def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) -> Iterator[EpochDiffRow]:
-    divergence = find_divergence(one.epochs, one.log_end_offset, other.epochs, other.log_end_offset)
-    place = where(there)
+    divergence = find_divergence(here.epochs, here.log_end_offset, there.epochs, there.log_end_offset)
+    place = where(other)
     alone_from = divergence.end if divergence.offset is None else divergence.offset
     yield EpochDiffRow(
-        where(here),
+        where(partition),
         place.dir,
         place.broker_id,
         divergence_offset=divergence.offset,
         last_common_epoch=divergence.last_common_epoch,
-        records_only_here=records_from(one.segments, alone_from),
-        records_only_there=records_from(other.segments, alone_from),
-        log_end_offset=one.log_end_offset,
-        other_log_end_offset=other.log_end_offset,
-        epochs=_spans(one),
-        other_epochs=_spans(other),
+        records_only_here=records_from(here.segments, alone_from),
+        records_only_there=records_from(there.segments, alone_from),
+        log_end_offset=here.log_end_offset,
+        other_log_end_offset=there.log_end_offset,
+        epochs=_spans(here),
+        other_epochs=_spans(there),
     )
 
 

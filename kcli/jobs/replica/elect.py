@@ -83,17 +83,15 @@ def _rows(
     try:
         all_losses = list(losses(logs))
     except BrokerError as error:
-        raise FileError(
-            error.path, "would-fail", f"the truncation would fail: {error}", error.position
-        ) from error
+        message = f"the truncation would fail: {error}"
+        raise FileError(error.path, "would-fail", message, error.position) from error
     for loss in all_losses:
         row = _row(loss, replicas, logs, brokers, chosen)
         yield row
         if row.would_be_elected is not False:
             leader, follower = replica_epochs(logs[loss.candidate]), logs[loss.follower].log
-            yield from start_finding(
-                replicas[loss.follower], leader, follower, loss.fetch_rounds, row.candidate
-            )
+            replica = replicas[loss.follower]
+            yield from start_finding(replica, leader, follower, loss.fetch_rounds, row.candidate)
 
 
 def _row(

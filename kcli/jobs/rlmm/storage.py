@@ -181,10 +181,8 @@ def _against_manifest(
         return
     size = manifest.chunk_index.original_file_size
     if size != metadata.segment_size_in_bytes:
-        yield (
-            False,
-            f"its log had {size} bytes by its manifest, by its event {metadata.segment_size_in_bytes}",
-        )
+        by_event = f"by its event {metadata.segment_size_in_bytes}"
+        yield False, f"its log had {size} bytes by its manifest, {by_event}"
     indexes = max(part.position + part.size for part in manifest.indexes.values())
     for part, expected in ((LOG_PART, manifest.chunk_index.stored_size), (names.INDEXES_EXTENSION, indexes)):
         if part in parts and parts[part].size != expected and (part != LOG_PART or parts[part].size):

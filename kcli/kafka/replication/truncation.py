@@ -155,8 +155,7 @@ def _prediction(
     *,
     first_lost: int,
 ) -> Prediction:
-    restarted: int | None = None
-    error: BrokerError | None = None
+    restarted, error = None, None
     try:
         restarted = log_segment.read_next_offset(after.segments[-1])
     except BrokerError as raised:
@@ -183,13 +182,8 @@ def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) ->
     changes = []
     for base in sorted(old.keys() | new.keys()):
         was, becomes = old.get(base), new.get(base)
-        action: SegmentAction
-        if was is None:
-            action = CREATE
-        elif becomes is None:
-            action = DELETE
-        else:
-            action = KEEP if was == becomes else CUT
+        kept: SegmentAction = KEEP if was == becomes else CUT
+        action = CREATE if was is None else DELETE if becomes is None else kept
         changes.append(SegmentChange(base, action, was, becomes))
     return tuple(changes)
 
@@ -272,11 +266,8 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
     for (candidate, follower), fetch_rounds in fetches.items():
         log, watermark = replicas[follower]
         below = below_start(sides[candidate], sides[follower], fetch_rounds)
-        if (
-            fetch_rounds.needs_high_watermark
-            and watermark is None
-            and log.log_end_offset > log.log_start_offset
-        ):
+        has_records = log.log_end_offset > log.log_start_offset
+        if fetch_rounds.needs_high_watermark and watermark is None and has_records:
             yield Loss(candidate, follower, None, None, None, below)
             continue
         removed = _cut(log, -1 if fetch_rounds.starts_over else fetch_rounds.truncate_to)
