@@ -43,7 +43,7 @@ from formats.magic import (
 )
 from formats.message_set import message_set, messages
 from formats.record import unpacked
-from formats.types import LeaderEpoch, Offset
+from formats.types import Buffer, LeaderEpoch, Offset
 from kcli.jobs.bundle.records import (
     MASKED_TOPICS,
     key_without_secrets,
@@ -129,8 +129,7 @@ def log_without_payload(file: DataFile, facts: BundledFile) -> Iterator[bytes]:
 
 def _batch(raw: bytes, header: BatchHeader, facts: BundledFile, position: int) -> bytes:
     """Return a batch of right checksum without payload; its checksum is right again."""
-    form = format_of(header.magic)
-    inside = range(position + form.layout.size, position + len(raw))
+    inside = range(position + format_of(header.magic).layout.size, position + len(raw))
     is_decoded = _is_decoded(header, facts)
     overlaid = {} if is_decoded else {at: byte for at, byte in facts.overlaid.items() if at in inside}
     if is_legacy(header.magic):
@@ -143,9 +142,17 @@ def _batch(raw: bytes, header: BatchHeader, facts: BundledFile, position: int) -
         new += WITHOUT_PAYLOAD.ljust(len(raw), b"\0")[: len(raw) - HEADER_SIZE] if body is None else body
     for place, byte in overlaid.items():
         new[place - position] = byte
-    new[:LENGTH_POSITION] = _offset(raw, facts.base)
-    at = LEGACY_CRC_AT if is_legacy(header.magic) else CRC_AT
+    return _sealed(new, header, facts)
+
+
+def _sealed(new: bytearray, header: BatchHeader, facts: BundledFile, zeros: int = 0) -> bytes:
+    """Return a batch with what stays of its base offset, and its checksum; so many zeros follow."""
+    form = format_of(header.magic)
+    new[:LENGTH_POSITION] = _offset(new, facts.base)
     checksum = form.checksum(memoryview(new)[form.crc_from :], 0)
+    for start in range(0, zeros, WINDOW):
+        checksum = form.checksum(bytes(min(WINDOW, zeros - start)), checksum)
+    at = LEGACY_CRC_AT if is_legacy(header.magic) else CRC_AT
     new[at : at + 4] = checksum.to_bytes(4, "big")
     return bytes(new)
 
@@ -156,17 +163,10 @@ def _is_decoded(header: BatchHeader, facts: BundledFile) -> bool:
 
 def _large_batch(head: bytes, header: BatchHeader, facts: BundledFile) -> Iterator[bytes]:
     """Yield a batch that is too large to be read at once: none of its records stays."""
-    form = format_of(header.magic)
-    new = bytearray(head[: form.layout.size]) + WITHOUT_PAYLOAD
-    new[:LENGTH_POSITION] = _offset(head, facts.base)
+    new = bytearray(head[: format_of(header.magic).layout.size]) + WITHOUT_PAYLOAD
     rest = header.size - len(new)
-    checksum = form.checksum(memoryview(new)[form.crc_from :], 0)
-    for start in range(0, rest, WINDOW):
-        checksum = form.checksum(bytes(min(WINDOW, rest - start)), checksum)
-    at = LEGACY_CRC_AT if is_legacy(header.magic) else CRC_AT
-    new[at : at + 4] = checksum.to_bytes(4, "big")
     facts.counts["removed_batches"] += 1
-    yield bytes(new)
+    yield _sealed(new, header, facts, zeros=rest)
     for start in range(0, rest, WINDOW):
         yield bytes(min(WINDOW, rest - start))
 
@@ -279,14 +279,14 @@ def _last_indexed(path: str) -> set[int]:
     return set()
 
 
-def _offset(head: bytes, base: int | None) -> bytes:
+def _offset(head: Buffer, base: int | None) -> bytes:
     """Return the base offset of a batch, which no checksum covers; another where it may be payload.
 
     That is far from the segment's and from zero, without its sign, too.
     """
     offset = int.from_bytes(head[:LENGTH_POSITION], "big", signed=True)
     if min(abs(offset), abs(offset - (base or 0)), offset & MAX_LONG) < NEAR:
-        return head[:LENGTH_POSITION]
+        return bytes(head[:LENGTH_POSITION])
     return FILL * LENGTH_POSITION if offset > 0 else FAR_BELOW
 
 
