@@ -25,7 +25,6 @@ from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH, EpochCache, assign
 from kcli.logdir.buffers import read_whole
 from kcli.rows.replicas import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow
 
-LARGEST_STORY = 1 << 20
 LOSS = r"\S+?(?: losing \d{1,9})?"
 STEPS = {
     "produce": ("RECORD...", "(.+)"),
@@ -73,7 +72,7 @@ def load_scenario(word: str) -> Scenario:
     if not word.endswith(".toml"):
         raise ScenarioError(f"{word}: expected a .toml file, or one of {', '.join(stories)}")
     try:
-        return checked_scenario(word, tomllib.loads(read_whole(word, LARGEST_STORY).decode()))
+        return checked_scenario(word, tomllib.loads(read_whole(word).decode()))
     except ValueError as error:
         raise ScenarioError(f"{word}: {error}") from error
 
@@ -86,8 +85,7 @@ def checked_scenario(name: str, table: dict[str, Any]) -> Scenario:
         texts = table.get(key)
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
             raise ScenarioError(f"{name}: {key}: expected a list of texts")
-    replicas = tuple(table["replicas"])
-    title, protocol = str(table.get("title", name)), str(table.get("protocol", FETCH))
+    replicas, protocol = tuple(table["replicas"]), str(table.get("protocol", FETCH))
     leader = str(table.get("leader", replicas[0]))
     if protocol not in PROTOCOLS:
         raise ScenarioError(f"{name}: protocol {protocol}: expected one of {', '.join(PROTOCOLS)}")
@@ -95,7 +93,7 @@ def checked_scenario(name: str, table: dict[str, Any]) -> Scenario:
         raise ScenarioError(f"{name}: replicas: expected names of one word, each once")
     if leader not in replicas:
         raise ScenarioError(f"{name}: leader {leader}: expected one of the replicas")
-    return Scenario(name, title, protocol, replicas, leader, tuple(table["steps"]))
+    return Scenario(name, str(table.get("title", name)), protocol, replicas, leader, tuple(table["steps"]))
 
 
 def simulate(scenario: Scenario) -> list[SimulationRow]:
