@@ -91,11 +91,6 @@ class PartitionCopy:
         where = f"bytes {start} to {end}" + ("" if offset is None else f", offset {offset}")
         self.report(NOT_SAVED, name, f"{where}: not in the copy ({reason.word})", start)
 
-    def remove_log(self, base: int, reason: Reason) -> None:
-        """Count and report that nothing of a log stays in the copy."""
-        for one in self.kept.pop(base, []):
-            self.record_loss(base, one, reason)
-
     def error_of_partition(self, error: FileError) -> FileError:
         """Return an error, which may be about the copy, as one about the partition."""
         target = self.partition.target

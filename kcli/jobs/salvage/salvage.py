@@ -223,7 +223,8 @@ def _recover(copy: PartitionCopy, of_copy: Partition, settings: Settings) -> Loa
     is_behind = [finding for finding in loaded.findings if finding.code == BEHIND]
     copy.findings.extend(is_behind)
     for base in loaded.deleted if is_behind else ():
-        copy.remove_log(base, Reason.SNAPSHOT)
+        for part in copy.kept.pop(base, []):
+            copy.record_loss(base, part, Reason.SNAPSHOT)
     return loaded
 
 

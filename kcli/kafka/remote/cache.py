@@ -5,6 +5,7 @@ The truth is RemoteLogMetadataCache, RemoteLogLeaderEpochState and RemotePartiti
 """
 
 from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -118,7 +119,7 @@ class RemoteCache:
         self.segments: dict[str, CachedSegment] = {}
         self.deleted: list[CachedSegment] = []
         self._keeps_deleted = keeps_deleted
-        self._epochs: dict[int, _EpochState] = {}
+        self._epochs: defaultdict[int, _EpochState] = defaultdict(_EpochState)
 
     @property
     def epochs(self) -> list[int]:
@@ -146,12 +147,6 @@ class RemoteCache:
             names = RemoteLogSegmentMetadataUpdate._fields
             self.update(RemoteLogSegmentMetadataUpdate(**{name: values[name] for name in names}), None)
 
-    def _state(self, epoch: int) -> _EpochState:
-        state = self._epochs.get(epoch)
-        if state is None:
-            state = self._epochs[epoch] = _EpochState()
-        return state
-
     def add(self, event: RemoteLogSegmentMetadata, metadata_offset: int | None) -> str | None:
         """Take the first event of a segment, as `addCopyInProgressSegment`; the answer is that of `apply`."""
         if event.state != COPY_SEGMENT_STARTED:
@@ -163,7 +158,7 @@ class RemoteCache:
         times = old.times if old else [event.event_timestamp_ms, None, None, None]
         entries = _entries_of(event)
         for epoch, _ in entries:
-            self._state(epoch).unreferenced[segment_id] = None
+            self._epochs[epoch].unreferenced[segment_id] = None
         self.segments[segment_id] = CachedSegment(event, entries, metadata_offset, times)
         return None
 

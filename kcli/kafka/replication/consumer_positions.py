@@ -121,15 +121,12 @@ def conclude(
     """Return what becomes of a position, by the answer (error, end) that a broker gives and the first fetch.
 
     With a later epoch than the partition's (`updateLatestMetadata`) a consumer waits for ever for its leader.
+    Out of the log the fetch resets it (`handleInitializeErrors`).
     """
     error, end = answer
     if error is None and leader_epoch is not None and position.epoch > leader_epoch:
         error = UNKNOWN_LEADER_EPOCH
-    return after_fetch(validate(position, error, end, reset, bounds), reset, bounds, log_end_offset)
-
-
-def after_fetch(validation: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:
-    """Return a position after the first fetch: out of the log it is reset (`handleInitializeErrors`)."""
+    validation = validate(position, error, end, reset, bounds)
     if validation.outcome not in {VALID, UNCHECKED} or validation.next_offset is None:
         return validation
     if (bounds.earliest or 0) <= validation.next_offset <= log_end_offset:

@@ -19,8 +19,6 @@ from formats.types import Buffer
 from kcli.kafka.replication import replica_diff
 from kcli.kafka.replication.replica_diff import EPOCH_BYTES, Extent, ReplicaLog, ReplicaRange
 
-DEFAULT_RANGE = 10_000
-"""Offsets of a range."""
 HASH_DIGITS = 32
 """Hexadecimal digits of SHA-256 that are kept: 128 bits."""
 UNKNOWN_VERDICT = "unknown"
@@ -64,8 +62,8 @@ class _Run(NamedTuple):
     pieces: Iterable[Buffer]
 
 
-def fingerprints(log: ReplicaLog, width: int = DEFAULT_RANGE) -> Iterator[Fingerprint]:
-    """Yield the fingerprints of a log in order."""
+def fingerprints(log: ReplicaLog, width: int) -> Iterator[Fingerprint]:
+    """Yield the fingerprints of a log in order, of ranges of so many offsets."""
     for _, runs in groupby(_runs(log, width), key=lambda run: run.first_offset // width):
         digest, batches, size = hashlib.sha256(usedforsecurity=False), 0, 0
         first: _Run | None = None
