@@ -1,41 +1,10 @@
-"""Kafka's murmur2, hash codes and partitioners."""
-
-import gzip
-import json
-from pathlib import Path
+"""Where the events of user partitions are; keys and texts, too, are judged in tests.oracle."""
 
 import pytest
 
 from formats.errors import CorruptError
-from kcli.kafka.remote.partitioning import hash_code, murmur2, partition_of_events
-
-DATA = Path(__file__).parents[3] / "data" / "rlmm"
-
-
-def recorded(name):
-    return json.loads(gzip.decompress((DATA / name).read_bytes()))
-
-
-VALUES = recorded("values.json.gz")
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"21", -973932308),
-        (b"foobar", -790332482),
-        (b"a-little-bit-long-string", -985981536),
-        (b"a-little-bit-longer-string", -1486304829),
-        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
-        (b"abc", 479470107),
-        ((30752).to_bytes(4, "big"), 1180230835),
-        ((30753).to_bytes(4, "big"), -1340843442),
-        ((1764429718).to_bytes(4, "big"), -489037999),
-    ],
-)
-def test_murmur2_is_kafkas(data, expected):
-    """Vectors of Kafka's own UtilsTest, then hashes of user partitions."""
-    assert murmur2(data) == expected % 2**32
+from kcli.kafka.remote.partitioning import partition_of_events
+from tests.kcli.jobs.rlmm.dumps import VALUES
 
 
 def test_metadata_partition_of_recorded_values_is_where_their_partitioner_put_them():
@@ -65,17 +34,3 @@ def test_metadata_partition_of_recorded_values_is_where_their_partitioner_put_th
 def test_not_a_topic_id(text):
     with pytest.raises(CorruptError):
         partition_of_events(text, 0)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", 0),
-        ("a", 97),
-        ("polygenelubricants", -(2**31)),
-        ("group", 98629247),
-        ("\U0001f600", 55357 * 31 + 56832),
-    ],
-)
-def test_hash_code_is_javas(text, expected):
-    assert hash_code(text) == expected

@@ -1,23 +1,13 @@
 """Kafka's formatter's lines, and what its classes refuse."""
 
 import base64
-import gzip
-import json
-from pathlib import Path
+from functools import partial
 
 import pytest
 
 from formats.remote_metadata import decode
 from kcli.kafka.remote.serde import java_text, kafka_text, refusal, unreadable
-
-DATA = Path(__file__).parents[3] / "data" / "rlmm"
-
-
-def recorded(name):
-    return json.loads(gzip.decompress((DATA / name).read_bytes()))
-
-
-VALUES = recorded("values.json.gz")
+from tests.kcli.jobs.rlmm.dumps import VALUES, recorded
 
 
 @pytest.mark.parametrize("version", VALUES)
@@ -47,22 +37,15 @@ def test_lines_of_flipped_values_are_those_of_the_formatter_of_4_3():
     assert checked > 2000
 
 
-def segment(**changes):
-    record = next(
-        decode(base64.b64decode(item["value"]))
-        for item in VALUES["4.3.1"]
-        if item["decoded"]["class"] == "RemoteLogSegmentMetadata"
-    )
-    return record._replace(**changes)
+def value(name, **changes):
+    """Return the first value of a class that 4.3.1 wrote, with other fields."""
+    values = (item for item in VALUES["4.3.1"] if item["decoded"]["class"] == name)
+    return decode(base64.b64decode(next(values)["value"]))._replace(**changes)
 
 
-def entry(**changes):
-    record = next(
-        decode(base64.b64decode(item["value"]))
-        for item in VALUES["4.3.1"]
-        if item["decoded"]["class"] == "RemoteLogSegmentMetadataSnapshot"
-    )
-    return record._replace(**changes)
+segment = partial(value, "RemoteLogSegmentMetadata")
+entry = partial(value, "RemoteLogSegmentMetadataSnapshot")
+NO_PARTITION = "it is an entry of snapshot files and names no partition"
 
 
 @pytest.mark.parametrize(
@@ -74,19 +57,9 @@ def entry(**changes):
         (segment(segment_leader_epochs=()), *["it has no leader epochs"] * 3),
         (segment(start_offset=-1), *["start offset -1 is negative"] * 3),
         (segment(start_offset=7, end_offset=6), *["end offset 6 is below start offset 7"] * 3),
-        (entry(), None, "it is an entry of snapshot files and names no partition", None),
-        (
-            entry(state=3),
-            None,
-            "it is an entry of snapshot files and names no partition",
-            "DELETE_SEGMENT_FINISHED must not occur in a snapshot file",
-        ),
-        (
-            entry(start_offset=-1),
-            None,
-            "it is an entry of snapshot files and names no partition",
-            "start offset -1 is negative",
-        ),
+        (entry(), None, NO_PARTITION, None),
+        (entry(state=3), None, NO_PARTITION, "DELETE_SEGMENT_FINISHED must not occur in a snapshot file"),
+        (entry(start_offset=-1), None, NO_PARTITION, "start offset -1 is negative"),
         (entry(segment_leader_epochs=()), *["it has no leader epochs"] * 3),
     ],
 )
