@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, parse_file, parse_partition_dir
+from formats.properties import read_properties
 from kcli.kafka.kraft.meta_properties import IO, StartFailure
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
 from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.kafka.storage.metadata_log import lacks_snapshot, snapshots
-from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.buffers import FileError, decode_optional, shown
 from kcli.logdir.log_dirs import (
     CLEAN_SHUTDOWN_FILE,
     HIGH_WATERMARK,
@@ -25,7 +26,6 @@ from kcli.logdir.log_dirs import (
     METADATA_DIRECTORY,
     QUORUM_STATE,
     RECOVERY_POINT,
-    directory_facts,
     log_dir_state,
     metadata_log,
 )
@@ -181,8 +181,12 @@ def _identity(failure: StartFailure, log_dirs: Sequence[str]) -> str:
         return "give the log dir another directory.id"
     if all(name is None for _, name in log_dir_state(os.path.dirname(failure.path)).names):
         return "the log dir is empty: bring its volume back; once it is formatted, its replicas begin empty"
-    facts = next((each for each in map(directory_facts, log_dirs) if each.cluster_id is not None), None)
-    node, cluster = (facts.broker_id, facts.cluster_id) if facts else ("NODE", "CLUSTER, as on other nodes")
+    known: dict[str, str] = {}
+    for log_dir in (os.path.dirname(failure.path), *reversed(log_dirs)):
+        with suppress(FileError):
+            known |= decode_optional(os.path.join(log_dir, META_PROPERTIES_FILE), read_properties) or {}
+    node = known.get("node.id") or known.get("broker.id", "NODE")
+    cluster = known.get("cluster.id", "CLUSTER, as on other nodes")
     return (
         f"write it anew, with the lines version=1, node.id={node} and cluster.id={cluster}; a broker makes a "
         "new directory.id, and a voter of a dynamic quorum needs the one of its voters record"

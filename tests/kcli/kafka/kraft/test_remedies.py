@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -115,3 +116,12 @@ def test_a_start_needs_a_block_for_each_file_that_it_writes(kcli, root):
     path.touch()
     os.truncate(path, 131064)  # as a killed broker leaves it: preallocated, which takes no block of the disk
     assert needed() == before + 4096
+
+
+def test_a_lost_version_is_written_anew_with_the_ids_that_stand_in_the_file(kcli, root):
+    for path in root.glob("d?/meta.properties"):
+        path.write_text(re.sub("(?m)^version=.*\n", "", path.read_text()))
+    document = json.loads(kcli("startup", root / "d0", root / "d1", "-o", "json").stdout)
+    cluster = re.search("cluster.id=(.*)", path.read_text())[1]
+    (stop, *_) = (one["message"] for one in document["findings"] if one["code"] == "START-009")
+    assert f"node.id=1 and cluster.id={cluster};" in stop
