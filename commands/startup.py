@@ -104,7 +104,7 @@ def startup(
             return start_plans(paths, config._replace(version=release), where)
 
         logs = log_starts(file_set, replace(request, known=known_settings(metadata_of(file_set))))
-        unread = broker_starts.unread_metadata(start_plans(paths, config, where))
+        unread = broker_starts.unread_files(start_plans(paths, config, where))
         run_rows(
             "startup",
             broker_rows.release_rows(plans_of, logs),

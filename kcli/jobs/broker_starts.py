@@ -1,6 +1,7 @@
 """What the starts of brokers among the inputs mean to the logs in their log dirs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kcli.engine.contract import Reduce, at_end
@@ -11,6 +12,7 @@ from kcli.kafka.kraft.start_findings import findings_of_broker, of_plan, replica
 from kcli.kafka.kraft.start_plan import StartPlan, begun_empty
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import FileSet, log_dir_targets
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, QUORUM_STATE
 from kcli.logdir.targets import Selection
 from kcli.rows import Item
 
@@ -30,26 +32,31 @@ def with_plans(request: StartRequest, plans: Iterable[StartPlan]) -> StartReques
 def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
     """Return the same, log dirs that were named last: all of it decides. Nothing if none is selected.
 
-    Metadata that kcli may not read is a failure here where it lies in none of the log dirs.
+    What kcli may not read is a failure here, but for the metadata logs in the log dirs: jobs read them.
     """
     empty = begun_empty(plans, selection)
     is_any = any(selection.wants(target.name) for target in file_set.targets)
     if selection.names and not (is_any or empty or any(plan.stops or plan.wait for plan in plans)):
         return replace(file_set, targets=[])
     named = plans if file_set.named_log_dirs else ()
-    apart = [plan for plan in named if not any(one.has_metadata_log for one in plan.log_dirs)]
+    logs = [os.path.join(one.path, METADATA_DIRECTORY) for plan in named for one in plan.log_dirs]
+    unread = [
+        error
+        for error in unread_files(named)
+        if os.path.basename(error.path) == QUORUM_STATE or not error.path.startswith(tuple(logs))
+    ]
     return replace(
         file_set,
         targets=[*file_set.targets, *log_dir_targets(file_set)],
-        failures=[*file_set.failures, *unread_metadata(apart)],
+        failures=[*file_set.failures, *unread],
         begun_empty=empty,
     )
 
 
-def unread_metadata(plans: Iterable[StartPlan]) -> Iterator[FileError]:
-    """Yield what of the metadata logs of brokers kcli may not read."""
-    for error in (plan.unread for plan in plans if plan.unread is not None):
-        yield FileError(shown(error.path), *error.args[1:])
+def unread_files(plans: Iterable[StartPlan]) -> list[FileError]:
+    """Return which files of log dirs and metadata logs kcli may not read, each once."""
+    by_path = {error.path: error for plan in plans for error in plan.unread}
+    return [FileError(shown(path), *error.args[1:]) for path, error in by_path.items()]
 
 
 def broker_findings(plans: Sequence[StartPlan]) -> Reduce:

@@ -27,7 +27,7 @@ from formats.names import (
 from formats.properties import MetaProperties, read_meta_properties
 from formats.quorum import read_quorum_state
 from formats.types import TopicPartition
-from kcli.logdir.buffers import FileError, after_a_crash, decode_optional, file_error, shown
+from kcli.logdir.buffers import NO_PERMISSION, FileError, after_a_crash, decode_optional, file_error, shown
 from kcli.logdir.targets import Target
 
 T = TypeVar("T")
@@ -219,6 +219,13 @@ class LogDirState(NamedTuple):
     """The names of its directories as the system lists them: so a broker loads its logs."""
     quorum_state_error: FileError | None = None
     """Why the quorum-state of the metadata log in it cannot be used."""
+    unread: tuple[FileError, ...] = ()
+    """Its own files that kcli may not read, and its broker may: they are no failure of it."""
+
+    @property
+    def unread_meta(self) -> FileError | None:
+        """Why kcli may not read its meta.properties, if so."""
+        return next((one for one in self.unread if os.path.basename(one.path) == META_PROPERTIES_FILE), None)
 
     @property
     def has_metadata_log(self) -> bool:
@@ -235,18 +242,23 @@ def log_dir_state(path: str) -> LogDirState:
         return LogDirState(path, error=file_error(path, error))
     names = sorted(order)
     meta, meta_error = _read(os.path.join(path, META_PROPERTIES_FILE), read_meta_properties)
+    checkpoint_errors = [*filter(None, (_checkpoint_error(path, name) for name in CHECKPOINTS))]
+    quorum_error = quorum_state_error(os.path.join(path, METADATA_DIRECTORY))
+    errors = [*checkpoint_errors, *filter(None, (meta_error, quorum_error))]
+    unread = tuple(error for error in errors if error.code == NO_PERMISSION)
     return LogDirState(
         path,
         meta,
-        meta_error,
+        None if meta_error in unread else meta_error,
         os.path.lexists(os.path.join(path, CLEAN_SHUTDOWN_FILE)),
         tuple((name, parse_partition_dir(name)) for name in names if name != REMOTE_LOG_INDEX_CACHE),
-        checkpoint_error=next(filter(None, (_checkpoint_error(path, name) for name in CHECKPOINTS)), None),
+        checkpoint_error=next((error for error in checkpoint_errors if error not in unread), None),
         locked_by=_locked_by(os.path.join(path, LOCK_FILE)),
         has_topic_ids=meta is None
         and any(os.path.lexists(os.path.join(path, name, PARTITION_METADATA_FILE)) for name in names),
         order=order,
-        quorum_state_error=quorum_state_error(os.path.join(path, METADATA_DIRECTORY)),
+        quorum_state_error=None if quorum_error in unread else quorum_error,
+        unread=unread,
     )
 
 

@@ -1,6 +1,7 @@
 """Metadata that a broker wrote for its own user alone (mode 0400), under a kcli that another user runs."""
 
 import json
+import re
 from typing import NamedTuple
 
 import pytest
@@ -51,6 +52,13 @@ SCENES = {
     "snapshots": (snapshots, BOTH, ["retention", "txn list"]),
     "snapshots alone": (snapshots_alone, BOTH, ["retention", "compact", "txn list", "txn open"]),
 }
+OF_LOG_DIRS = (
+    *("d0/meta.properties", "d1/meta.properties", "d0/bootstrap.checkpoint"),
+    "d1/replication-offset-checkpoint",
+)
+SCENES |= {
+    name: (lambda root, name=name: [root / name], BOTH, ["startup", "check", "ls"]) for name in OF_LOG_DIRS
+}
 """What is unread, the log dirs that are named, and commands."""
 
 
@@ -81,7 +89,7 @@ def said(tmp_path_factory):
     top = tmp_path_factory.mktemp("unread")
     roots, asked = {}, []
     for name, (unread, names, commands) in SCENES.items():
-        roots[name] = made(top / name.replace(" ", "-"))
+        roots[name] = made(top / re.sub("[ /]", "-", name))
         for path in unread(roots[name]):
             path.chmod(0)
         lines = [one if "-o" in one else f"{one} -o json" for one in commands]
@@ -110,7 +118,15 @@ def test_what_no_metadata_decides_is_judged(said, scene):
     one = said(scene)[0][0]
     row = next(row for row in one.document["rows"] if row["type"] == "startup_broker")
     assert (row["outcome"], row["error"], row["metadata_path"]) == ("starts", None, None)
-    assert (one.status == 4, "START-009" in one.codes) == (scene != "quorum-state", False)
+    assert (one.status, "START-009" in one.codes) == (4, False)
+
+
+@pytest.mark.parametrize("scene", OF_LOG_DIRS)
+def test_a_file_of_a_log_dir_that_only_its_broker_may_read_is_an_error_and_no_failure(said, scene):
+    answers, root = said(scene)
+    for one in answers:
+        assert (one.status, one.unread) == (4, [(str(root / scene), "no-permission")])
+        assert not one.codes & {"START-009", "START-010"}
 
 
 def test_the_first_lines_say_that_the_metadata_is_not_judged(said):

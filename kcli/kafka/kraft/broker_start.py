@@ -21,7 +21,7 @@ from kcli.kafka.kraft.meta_properties import (
 from kcli.kafka.kraft.quorum_start import config_failures
 from kcli.kafka.kraft.remedies import ANOTHER, ELSEWHERE, NONE
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
-from kcli.logdir.buffers import NO_PERMISSION, FileError
+from kcli.logdir.buffers import FileError
 from kcli.logdir.log_dirs import (
     CHECKPOINTS,
     LOCK_FILE,
@@ -104,8 +104,6 @@ def _metadata_stops(
 ) -> Iterator[StartFailure]:
     for log_dir in dirs:
         error = log_dir.quorum_state_error
-        if error is not None and error.code == NO_PERMISSION:
-            error = None  # it is kcli that may not read it
         if error is not None and log_dir.path == metadata_dir and config.version >= QUORUM_STATE_STOPS:
             yield StartFailure(_of_quorum_state(error), error.message, error.path)
         if log_dir.has_metadata_log and log_dir.path != metadata_dir:

@@ -230,7 +230,8 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
             exception = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
             message = f"I/O error in the metadata log dir: {reason.message}"
             stops.append(StartFailure(exception, message, reason.path))
-        stops += _unformatted([log_dir for log_dir in live if log_dir.meta_error is None], config)
+        unformatted = [one for one in live if one.meta_error is None and not one.unread_meta]
+        stops += _unformatted(unformatted, config)
     elif config.properties is not None and config.properties.get(MIGRATES, "").lower() != "true":
         stops += _of_kraft(known, config)
     return Ensemble(tuple(stops), offline, live, bool(of_ids), metadata_dir, with_zookeeper)

@@ -189,10 +189,11 @@ CONTROL_NAMES_READ = frozenset(
 )
 
 
-def bootstrap_level(log_dir: str) -> int | StartFailure | None:
+def bootstrap_level(log_dir: str) -> int | StartFailure | FileError | None:
     """Return the level of metadata.version in a log dir's bootstrap.checkpoint, None without the file.
 
-    Or why `BootstrapDirectory.read` fails. A batch past the end is none; checksums are not looked at.
+    Or why `BootstrapDirectory.read` fails, or kcli may not read it. A batch past the end is none; checksums
+    are not looked at.
     """
     path = os.path.join(log_dir, BOOTSTRAP)
     if not os.path.exists(path):
@@ -205,7 +206,7 @@ def bootstrap_level(log_dir: str) -> int | StartFailure | None:
     except FormatError as error:
         return StartFailure(RUNTIME, file_error(path, error).message, path)
     except FileError as error:
-        return StartFailure(RUNTIME, error.message, path)
+        return error if error.code == NO_PERMISSION else StartFailure(RUNTIME, error.message, path)
     if level is None:
         message = after_a_crash(path, f"no FeatureLevelRecord for {METADATA_VERSION} in it")
         return StartFailure(RUNTIME, message, path)

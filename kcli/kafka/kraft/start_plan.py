@@ -66,23 +66,23 @@ class StartPlan(NamedTuple):
     runs, and where no log is loaded. `metadata_log_failure`: why that log does not load. `lost_metadata`:
     that it loads without records that decide; its exception is what server.log says. `copy_of`: of which log
     dirs, in words. `strays`: what the metadata makes of -stray directories; `blocked`: why a log dir goes
-    offline as a log is made in it. `unread`: what of the metadata log kcli may not read: nothing decides.
+    offline as a log is made in it. `unread`: what kcli may not read; without the metadata nothing decides.
     """
 
     log_dirs: tuple[LogDirState, ...]
     config: BrokerConfig
     start: BrokerStart
     stops: tuple[StartFailure, ...]
-    wait: StartFailure | None
-    metadata_path: str | None
-    metadata: Metadata | None
-    metadata_log_failure: StartFailure | None
-    fates: Fates | None
+    wait: StartFailure | None = None
+    metadata_path: str | None = None
+    metadata: Metadata | None = None
+    metadata_log_failure: StartFailure | None = None
+    fates: Fates | None = None
     lost_metadata: StartFailure | None = None
     copy_of: str | None = None
     strays: Mapping[str, Fate] = {}
     blocked: Mapping[str, StartFailure] = {}
-    unread: FileError | None = None
+    unread: tuple[FileError, ...] = ()
 
     @property
     def node_id(self) -> int | None:
@@ -133,7 +133,7 @@ def _of_quorum(plan: StartPlan, plans: Iterable[StartPlan]) -> StartPlan:
     meta = next((one.meta for one in plan.log_dirs if one.meta is not None and one.meta.version), None)
     if meta is None or plan.metadata_path is not None or plan.lost_metadata is not None or plan.stops:
         return plan
-    if plan.unread is not None:
+    if plan.unread:
         return plan
     for other in plans:
         ids = {log_dir.meta.cluster_id for log_dir in other.log_dirs if log_dir.meta is not None}
@@ -216,55 +216,76 @@ def start_plan(
     """Return what the start of a broker with these log dirs comes to."""
     config = as_named(config, dirs)
     at_rest, start = start_at_rest(dirs, config)
+    own_unread = tuple(error for one in at_rest for error in one.unread)
     if start.with_zookeeper:
-        all_stops = *start.stops, *start.log_stops
-        return StartPlan(at_rest, config, start, all_stops, None, None, None, None, None)
-    release = release_named(config.version)
+        return StartPlan(at_rest, config, start, (*start.stops, *start.log_stops), unread=own_unread)
+    release, node_id = release_named(config.version), node_of(at_rest, config)
     log_dir = metadata_log_dir or _metadata_log_dir(at_rest, start)
-    answer, trouble = (None, None) if log_dir is None else _metadata_log(log_dir, release)
+    answer, trouble = _metadata_log(at_rest, log_dir, release)
+    is_read = release.version >= meta_properties.BOOTSTRAP_READ and start.metadata_log_dir is not None
+    level = bootstrap_level(str(start.metadata_log_dir)) if is_read else None
+    denied = [one for one in (answer, level) if isinstance(one, FileError) and one.code == NO_PERMISSION]
     metadata = answer if isinstance(answer, Metadata) else None
-    unread = answer if isinstance(answer, FileError) and answer.code == NO_PERMISSION else None
-    is_here = answer is not None and unread is None
-    path = os.path.join(log_dir, METADATA_DIRECTORY) if log_dir is not None and is_here else None
-    log_failure = None if unread is not None else _log_failure(answer)
-    quorum, node_id = config.quorum, node_of(at_rest, config)
-    bootstrap = [*_bootstrap_stops(start, release, metadata)]
-    of_quorum = [stop for stop in start.stops if os.path.basename(stop.path) == QUORUM_STATE]
-    if release.version < LEVEL_USED_WHERE_EMPTY and bootstrap:  # it is read before the quorum's state
-        of_files = [*(stop for stop in start.stops if stop not in of_quorum), *bootstrap, *of_quorum]
-    else:
-        of_files = [*start.stops, *bootstrap]
-    stops = of_files
-    if trouble is not None and trouble.exception is not None:  # it is read before all records
-        stops.append(StartFailure(trouble.exception, trouble.message, trouble.path))
-    if metadata is not None:
-        role = is_controller(node_id, metadata, quorum)
-        failure = metadata_failure(metadata, release, is_controller=role)
-        if failure is not None and trouble is not None:  # of records that are lost
-            failure = failure._replace(message=f"{trouble.message}; {failure.message}", path=trouble.path)
-        stops += [] if failure is None else [failure]
+    is_here = log_dir is not None and answer is not None and answer not in denied
+    path = os.path.join(str(log_dir), METADATA_DIRECTORY) if is_here else None
+    log_failure = _log_failure(answer) if is_here else None
+    stops = _in_order(start.stops, _bootstrap_stop(start, level, release, metadata), release)
+    stops += _record_stops(metadata, trouble, node_id, config)
     wait = None
-    if not stops and log_failure is None and unread is None:
-        reason = wait_reason(node_id, _directory_id(at_rest, start), metadata, quorum)
+    if not stops and log_failure is None and answer not in denied:
+        reason = wait_reason(node_id, _directory_id(at_rest, start), metadata, config.quorum)
         wait = None if reason is None else StartFailure("", reason, path or str(start.metadata_log_dir))
     image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
-    runs = any(log_dir.locked_by is not None for log_dir in at_rest)
     judged = None
     if image is not None:
-        start = _without_unread(start, lambda other: _fates(at_rest, other, image, node_id, config))
+        start = _without_unasked(start, lambda other: _fates(at_rest, other, image, node_id, config))
         judged = _fates(at_rest, start, image, node_id, config)
+    runs = any(log_dir.locked_by is not None for log_dir in at_rest)
     decided = None if stops or wait or log_failure or runs else judged
-    all_stops = (*stops, *start.log_stops)
     is_left = decided is not None and path is None and _is_of_zookeeper(at_rest, config)
-    lost = StartFailure(STRAY_LINE, LEFT_BY_ZOOKEEPER, at_rest[0].path) if is_left else None
-    plan = StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided, lost)
-    plan = plan._replace(unread=unread)
-    if judged is not None:
-        plan = plan._replace(strays=_strays(judged), blocked=_blocked(plan))
-    return _without_lost_metadata(plan)
+    plan = StartPlan(
+        at_rest,
+        config,
+        start,
+        stops=(*stops, *start.log_stops),
+        wait=wait,
+        metadata_path=path,
+        metadata=metadata,
+        metadata_log_failure=log_failure,
+        fates=decided,
+        lost_metadata=StartFailure(STRAY_LINE, LEFT_BY_ZOOKEEPER, at_rest[0].path) if is_left else None,
+        strays={} if judged is None else _strays(judged),
+        unread=(*own_unread, *denied),
+    )
+    return _without_lost_metadata(plan._replace(blocked=_blocked(plan)))
 
 
-def _without_unread(start: BrokerStart, fates_of: Callable[[BrokerStart], Fates | None]) -> BrokerStart:
+def _in_order(
+    of_files: Iterable[StartFailure], bootstrap: StartFailure | None, release: Release
+) -> list[StartFailure]:
+    """Return what files stop; before 4.0 bootstrap.checkpoint is read before the quorum's state."""
+    if bootstrap is None:
+        return [*of_files]
+    is_last = release.version >= LEVEL_USED_WHERE_EMPTY
+    later = [one for one in of_files if os.path.basename(one.path) == QUORUM_STATE and not is_last]
+    return [*(one for one in of_files if one not in later), bootstrap, *later]
+
+
+def _record_stops(
+    metadata: Metadata | None, trouble: SnapshotTrouble | None, node_id: int | None, config: BrokerConfig
+) -> Iterator[StartFailure]:
+    """Yield what the newest snapshot, which is read before all records, and the records stop."""
+    if trouble is not None and trouble.exception is not None:
+        yield StartFailure(trouble.exception, trouble.message, trouble.path)
+    role = is_controller(node_id, metadata, config.quorum)
+    release = release_named(config.version)
+    failure = None if metadata is None else metadata_failure(metadata, release, is_controller=role)
+    if failure is not None and trouble is not None:  # of records that are lost
+        failure = failure._replace(message=f"{trouble.message}; {failure.message}", path=trouble.path)
+    yield from () if failure is None else (failure,)
+
+
+def _without_unasked(start: BrokerStart, fates_of: Callable[[BrokerStart], Fates | None]) -> BrokerStart:
     """Return the same without log dirs offline by high watermarks that no replica, only strays, asks for."""
     for log_dir, reason in start.offline.items():
         if os.path.basename(reason.path) == HIGH_WATERMARK:
@@ -387,9 +408,15 @@ def _directory_id(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None
 
 
 def _metadata_log(
-    log_dir: str, release: Release
+    dirs: Iterable[LogDirState], log_dir: str | None, release: Release
 ) -> tuple[Metadata | BrokerError | FileError | None, SnapshotTrouble | None]:
-    """Return what a release reads of the metadata log in a log dir, and what is wrong with its snapshot."""
+    """Return what a release reads of the metadata log in a log dir, and what is wrong with its snapshot.
+
+    Nothing where kcli may not read whose log dirs these are.
+    """
+    unread = next((one.unread_meta for one in dirs if one.unread_meta is not None), None)
+    if unread is not None or log_dir is None:
+        return unread, None
     answer = metadata_in(log_dir, as_started=release.version)
     if isinstance(answer, Metadata) and not reads_snapshot(answer, release.version):
         return answer, None
@@ -407,25 +434,23 @@ def _log_failure(answer: Metadata | BrokerError | FileError | None) -> StartFail
     return None
 
 
-def _bootstrap_stops(
-    start: BrokerStart, release: Release, metadata: Metadata | None
-) -> Iterator[StartFailure]:
-    log_dir = start.metadata_log_dir
-    if log_dir is None or release.version < meta_properties.BOOTSTRAP_READ:
-        return
-    level = bootstrap_level(log_dir)
+def _bootstrap_stop(
+    start: BrokerStart,
+    level: int | StartFailure | FileError | None,
+    release: Release,
+    metadata: Metadata | None,
+) -> StartFailure | None:
+    """Return why a release does not start with what bootstrap.checkpoint says."""
     if isinstance(level, StartFailure):
-        yield level
-    elif level is not None:
-        path = os.path.join(log_dir, BOOTSTRAP)
-        is_empty = metadata is None or not metadata.record_places
-        if release.version >= LEVEL_USED_WHERE_EMPTY and not is_empty:
-            return
-        if level not in release.levels:
-            yield StartFailure(ILLEGAL_ARGUMENT, unknown_level(release, level), path)
-        elif level < FIRST_BOOTSTRAP_LEVEL:
-            message = f"Bootstrap metadata.version before 3.3-IV0 are not supported: {level}"
-            yield StartFailure(meta_properties.RUNTIME, message, path)
+        return level
+    is_used = release.version < LEVEL_USED_WHERE_EMPTY or metadata is None or not metadata.record_places
+    path = os.path.join(str(start.metadata_log_dir), BOOTSTRAP)
+    if isinstance(level, int) and is_used and level not in release.levels:
+        return StartFailure(ILLEGAL_ARGUMENT, unknown_level(release, level), path)
+    if isinstance(level, int) and is_used and level < FIRST_BOOTSTRAP_LEVEL:
+        message = f"Bootstrap metadata.version before 3.3-IV0 are not supported: {level}"
+        return StartFailure(meta_properties.RUNTIME, message, path)
+    return None
 
 
 def _image_of_new_log(
