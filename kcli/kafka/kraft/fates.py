@@ -5,25 +5,35 @@ The truth is `BrokerMetadataPublisher.initializeManagers`: `LogManager.loadLogs`
 then `Partition.createLogInAssignedDirectoryId` for what the image assigns.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL, PartitionDir
+from kcli.kafka.kraft.broker_start import BrokerStart
+from kcli.kafka.kraft.meta_properties import Version
 from kcli.kafka.kraft.metadata_image import LOST, MIGRATING, UNASSIGNED, Image
 from kcli.kafka.kraft.replica_fates import (
     DIRECTORY_IDS,
+    EMPTIED,
     FORMER,
     LEFT_STRAY,
+    NO_TOPIC_ID,
     NOT_ASSIGNED,
     RENAME,
+    REPLACED,
     STRAY,
+    TAKES_PLACE,
     UNKNOWN_STRAY,
     USUAL,
     WILL_BE_DELETED,
     Fate,
     FateOutcome,
 )
-from kcli.logdir.buffers import shown
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.log_dirs import LogDirState
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import PARTITION, Target
 
 PROMOTED: Final = "future-promoted"
 
@@ -32,20 +42,16 @@ TopicPartitionId: TypeAlias = tuple[str, int]
 
 
 class ReplicaDir(NamedTuple):
-    """A directory of a partition in a log dir, with the topic id of its partition.metadata, None without."""
+    """A directory of a partition in a log dir, with the topic id of its partition.metadata, None without.
+
+    `is_by_name`: before 3.7 a log without one gets the topic id of its name.
+    """
 
     path: str
     log_dir: str
     name: PartitionDir
     topic_id: str | None
-
-
-class LogDirId(NamedTuple):
-    """A log dir: its directory.id, None for none or an unknown one, and whether the broker uses it."""
-
-    path: str
-    directory_id: str | None
-    is_online: bool
+    is_by_name: bool
 
 
 class EmptyReplica(NamedTuple):
@@ -76,8 +82,11 @@ class Fates(NamedTuple):
     empty: tuple[EmptyReplica, ...]
 
 
-REPLACED = "the broker deletes the log: the metadata assigns the log dir of its -future one"
-EMPTIED = (
+BECOMES_CURRENT = (
+    "the metadata assigns the partition to this log dir: the -future log becomes the current one"
+)
+DELETES_CURRENT = "the broker deletes the log: the metadata assigns the log dir of its -future one"
+TRUNCATES_FUTURE = (
     "no current log of it is here: the broker begins one, and truncates the -future log to it; rename its "
     "directory to TOPIC-PARTITION before the start"
 )
@@ -102,25 +111,15 @@ def stray_reason(image: Image, directory: ReplicaDir, node_id: int) -> str | Non
 
 
 def fates(
-    image: Image,
-    node_id: int,
-    release: tuple[int, ...],
-    log_dirs: Iterable[LogDirId],
-    directories: Iterable[ReplicaDir],
+    image: Image, node_id: int, release: Version, dirs: Sequence[LogDirState], start: BrokerStart
 ) -> Fates:
     """Return what a start of a release makes of the directories of a broker with these log dirs."""
-    dirs, replicas = tuple(log_dirs), tuple(directories)
     ids_by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
-    without = {each.path for each in replicas if each.topic_id is None and release < DIRECTORY_IDS}
-    replicas = tuple(
-        each._replace(topic_id=ids_by_name.get(each.name.topic)) if each.path in without else each
-        for each in replicas
-    )
+    replicas = [*_replica_dirs(dirs, start, release, ids_by_name)]
     by_path = {each.path: _own_fate(image, each, node_id, release, ids_by_name) for each in replicas}
-    usual = (each for each in replicas if by_path[each.path] is USUAL)
+    usual = [each for each in replicas if by_path[each.path] is USUAL]
     current = {_key(each): each for each in usual if each.name.kind == NORMAL}
-    ids = {each.path: each.directory_id for each in dirs}
-    loaded, strays = set(current), {}
+    strays = {}
     for each in replicas:
         fate = by_path[each.path]
         if fate.rule == LEFT_STRAY and fate.topic_id is not None:
@@ -129,35 +128,55 @@ def fates(
             if key in current:
                 reason = f"{fate.reason}, once the one of this name is moved away"
                 by_path[each.path] = fate._replace(reason=reason, replaced_by=current[key].path)
-    for each in replicas:
-        if each.name.kind != FUTURE or by_path[each.path] is not USUAL:
-            continue
+    by_path |= {each.path: USUAL._replace(topic_id=each.topic_id) for each in usual if each.is_by_name}
+    ids = {one.path: one.meta.directory_id for one in dirs if one.meta is not None}
+    future = [each for each in usual if each.name.kind == FUTURE]
+    for each in future:
         assigned = image.topics[each.topic_id or ""].partitions[each.name.partition].directory_of(node_id)
         replaced = current.get(_key(each))
         if release >= DIRECTORY_IDS and assigned is not None and assigned == ids.get(each.log_dir):
-            reason = (
-                "the metadata assigns the partition to this log dir: the -future log becomes the current one"
-            )
+            reason = BECOMES_CURRENT
             if replaced is not None:
                 reason += f", and {shown(replaced.path)} is deleted"
-                reason_here = f"{REPLACED}: {shown(each.path)}"
-                by_path[replaced.path] = Fate(WILL_BE_DELETED, "replaced", reason_here, each.path)
-            by_path[each.path] = Fate(PROMOTED, "promoted", reason)
+                of_replaced = f"{DELETES_CURRENT}: {shown(each.path)}"
+                by_path[replaced.path] = Fate(WILL_BE_DELETED, REPLACED, of_replaced, each.path)
+            by_path[each.path] = Fate(PROMOTED, TAKES_PLACE, reason)
         elif replaced is None:
-            by_path[each.path] = Fate(WILL_BE_DELETED, "emptied", EMPTIED)
-        loaded.add(_key(each))
-    empty = _empty_replicas(image, node_id, dirs, loaded, release)
-    of_name = [each for each in replicas if each.path in without and by_path[each.path] is USUAL]
-    by_path |= {each.path: USUAL._replace(topic_id=each.topic_id) for each in of_name}
-    empty = (each._replace(stray=strays.get((each.topic_id, each.partition))) for each in empty)
-    return Fates(by_path, tuple(empty))
+            by_path[each.path] = Fate(WILL_BE_DELETED, EMPTIED, TRUNCATES_FUTURE)
+    used = [one for one in dirs if one.path not in start.offline]
+    online = {one.meta.directory_id: one.path for one in used if one.meta and one.meta.directory_id}
+    has_offline = release >= DIRECTORY_IDS and len(used) < len(dirs)
+    loaded = {*current, *map(_key, future)}
+    empty = _empty_replicas(image, node_id, loaded, online, has_offline=has_offline)
+    return Fates(
+        by_path, tuple(one._replace(stray=strays.get((one.topic_id, one.partition))) for one in empty)
+    )
+
+
+def _replica_dirs(
+    dirs: Sequence[LogDirState], start: BrokerStart, release: Version, ids_by_name: Mapping[str, str]
+) -> Iterator[ReplicaDir]:
+    """Yield the directories of replicas; one whose topic id cannot be read by its name, as its start says."""
+    for one in dirs:
+        is_loaded = start.loads(one.path) if release >= DIRECTORY_IDS else one.path not in start.offline
+        for name, parsed in one.names if is_loaded else ():
+            if parsed is not None:
+                path = os.path.join(one.path, name)
+                target = Target(kind=PARTITION, path=path, shown=shown(path), name=parsed, log_dir=one.path)
+                try:
+                    topic_id = Partition(target).topic_id()
+                except FileError:
+                    topic_id = ids_by_name.get(parsed.topic)
+                is_by_name = topic_id is None and release < DIRECTORY_IDS
+                topic_id = ids_by_name.get(parsed.topic) if is_by_name else topic_id
+                yield ReplicaDir(path, one.path, parsed, topic_id, is_by_name)
 
 
 def _own_fate(
     image: Image,
     directory: ReplicaDir,
     node_id: int,
-    release: tuple[int, ...],
+    release: Version,
     ids_by_name: Mapping[str, str],
 ) -> Fate:
     """Return the fate of a directory but for what other directories of its partition make of it."""
@@ -170,8 +189,7 @@ def _own_fate(
     reason = stray_reason(image, directory, node_id)
     if reason is None:
         return USUAL
-    rule: Literal["no-topic-id", "not-assigned"]
-    rule = "no-topic-id" if directory.topic_id is None else NOT_ASSIGNED
+    rule = NO_TOPIC_ID if directory.topic_id is None else NOT_ASSIGNED
     outcome: FateOutcome = STRAY if release >= DIRECTORY_IDS else WILL_BE_DELETED
     return Fate(outcome, rule, reason, topic_id=ids_by_name.get(directory.name.topic))
 
@@ -201,12 +219,12 @@ def _key(directory: ReplicaDir) -> TopicPartitionId:
 def _empty_replicas(
     image: Image,
     node_id: int,
-    dirs: Sequence[LogDirId],
     loaded: set[TopicPartitionId],
-    release: tuple[int, ...],
-) -> Iterable[EmptyReplica]:
-    online = {each.directory_id: each.path for each in dirs if each.is_online and each.directory_id}
-    has_offline = release >= DIRECTORY_IDS and not all(each.is_online for each in dirs)
+    online: Mapping[str, str],
+    *,
+    has_offline: bool,
+) -> Iterator[EmptyReplica]:
+    """Yield the replicas that are not `loaded`; `online`: log dirs by their ids."""
     for topic_id, number, state in image.partitions():
         if node_id not in state.replicas or (topic_id, number) in loaded:
             continue

@@ -13,10 +13,10 @@ from kcli.logdir.targets import Target
 LOADS: Final = "loads"
 STRAY: Final = "stray"
 WILL_BE_DELETED: Final = "deleted"
-NOT_ASSIGNED: Final = "not-assigned"
-LEFT_STRAY: Final = "left-stray"
-FORMER: Final = "former"
 FateOutcome: TypeAlias = Literal["loads", "stray", "deleted", "future-promoted"]
+NO_TOPIC_ID, NOT_ASSIGNED, LEFT_STRAY, FORMER = "no-topic-id", "not-assigned", "left-stray", "former"
+TAKES_PLACE, REPLACED, EMPTIED = "promoted", "replaced", "emptied"
+"""Rules of fates."""
 
 DIRECTORY_IDS = (3, 7)
 """From here on replicas have directory ids, a stray log is renamed to -stray, and an abandoned -future log
@@ -31,17 +31,7 @@ class Fate(NamedTuple):
     """
 
     outcome: FateOutcome
-    rule: Literal[
-        "usual",
-        "delete-directory",
-        "no-topic-id",
-        "not-assigned",
-        "promoted",
-        "replaced",
-        "emptied",
-        "left-stray",
-        "former",
-    ]
+    rule: str
     reason: str = ""
     replaced_by: str | None = None
     topic_id: str | None = None
@@ -58,9 +48,9 @@ UNKNOWN_STRAY = Fate(
 """A -stray directory where no metadata says more."""
 FATE_CODES = {
     NOT_ASSIGNED: "START-013",
-    "promoted": "START-016",
-    "replaced": "START-016",
-    "emptied": "START-020",
+    TAKES_PLACE: "START-016",
+    REPLACED: "START-016",
+    EMPTIED: "START-020",
 }
 LEFT_RECORDS = "START-024"
 """Rule of a fate -> code; a log without a topic id has START-012 or START-017."""
@@ -113,13 +103,13 @@ class ReplicaFates(NamedTuple):
             return  # what does not load replaces nothing
         if fate.rule in FATE_CODES:
             behind = None if fate.replaced_by is None else _behind(fate.replaced_by, target)
-            code = FATE_CODES[fate.rule] if behind is None else FATE_CODES["emptied"]
+            code = FATE_CODES[fate.rule] if behind is None else FATE_CODES[EMPTIED]
             words = fate.reason if behind is None else f"{fate.reason}; {behind}"
             yield Finding(code, words, dir=target.shown)
         if name is None or name.kind not in {NORMAL, FUTURE} or name.topic == CLUSTER_METADATA:
             return
         outcome = fate.outcome
-        if fate.rule != "no-topic-id":
+        if fate.rule != NO_TOPIC_ID:
             if target.log_dir is None or target.log_dir in self.decided or self.release < DIRECTORY_IDS:
                 return
             outcome = STRAY if directory_facts(target.log_dir).is_kraft else LOADS

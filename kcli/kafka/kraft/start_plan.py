@@ -13,7 +13,7 @@ from formats.names import NORMAL, PartitionDir
 from kcli.kafka.kraft import meta_properties
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, start_at_rest
 from kcli.kafka.kraft.failover import QuorumNode
-from kcli.kafka.kraft.fates import PROMOTED, Fates, LogDirId, ReplicaDir, fates
+from kcli.kafka.kraft.fates import PROMOTED, Fates, fates
 from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, Version
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in, reads_snapshot
@@ -32,7 +32,7 @@ from kcli.kafka.kraft.quorum_start import (
     wait_reason,
 )
 from kcli.kafka.kraft.releases import Release, release_named
-from kcli.kafka.kraft.replica_fates import DIRECTORY_IDS, FORMER, LEFT_STRAY, LOADS, NOT_ASSIGNED, Fate
+from kcli.kafka.kraft.replica_fates import FORMER, LEFT_STRAY, LOADS, NOT_ASSIGNED, Fate
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError
 from kcli.logdir.buffers import NO_PERMISSION, FileError, irregular, shown
 from kcli.logdir.log_dirs import (
@@ -43,8 +43,7 @@ from kcli.logdir.log_dirs import (
     log_dir_state,
     metadata_dir_beside,
 )
-from kcli.logdir.partition import Partition
-from kcli.logdir.targets import PARTITION, Selection, Target
+from kcli.logdir.targets import Selection
 
 LEVEL_USED_WHERE_EMPTY = (4, 0)
 """From here on the level in bootstrap.checkpoint counts only where the metadata log is empty."""
@@ -474,34 +473,7 @@ def _fates(
         return None
     if config.has_no_broker:
         return Fates({}, ())
-    ids = [
-        LogDirId(one.path, one.meta.directory_id if one.meta else None, one.path not in start.offline)
-        for one in dirs
-    ]
-    return fates(image, node_id, config.version, ids, _replica_dirs(dirs, start, image, config.version))
-
-
-def _replica_dirs(
-    dirs: Sequence[LogDirState], start: BrokerStart, image: Image, version: Version
-) -> Iterator[ReplicaDir]:
-    """Yield the directories of replicas; one whose topic id cannot be read by its name, as its start says."""
-    by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
-    for one in dirs:
-        is_loaded = start.loads(one.path) if version >= DIRECTORY_IDS else one.path not in start.offline
-        for name, parsed in one.names if is_loaded else ():
-            if parsed is not None:
-                target = replica_target(one.path, name, parsed)
-                try:
-                    topic_id = Partition(target).topic_id()
-                except FileError:
-                    topic_id = by_name.get(parsed.topic)
-                yield ReplicaDir(target.path, one.path, parsed, topic_id)
-
-
-def replica_target(log_dir: str, name: str, parsed: PartitionDir) -> Target:
-    """Return the target of a partition directory in a log dir."""
-    path = os.path.join(log_dir, name)
-    return Target(kind=PARTITION, path=path, shown=shown(path), name=parsed, log_dir=log_dir)
+    return fates(image, node_id, config.version, dirs, start)
 
 
 def plans_at_rest(

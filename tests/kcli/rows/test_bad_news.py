@@ -90,5 +90,5 @@ def test_a_replica_that_alone_was_in_sync_is_lost_with_its_log():
     for isr in ((1,), (1, 2)):
         state = PartitionState((1, 2), isr, 1, 0, 0)
         image.topics["T"] = Topic("orders", {0: state})
-        (empty,) = fates(image, 1, (4, 4), (), ()).empty
+        (empty,) = fates(image, 1, (4, 4), (), None).empty
         assert empty.is_only == (isr == (1,))
