@@ -177,8 +177,8 @@ WRITING_STEP = 0.002  # seconds between two looks at a file that is being writte
 class DataFile:
     """One regular file, open for reading by position, no faster than `reading` says.
 
-    `size` is its length in bytes when it was opened. Of a part of a file, and of what a file holds packed,
-    see `kcli.logdir.remote_objects`: `size` is that of what is read, `start` the byte of the file at which it
+    `size` is its length in bytes when it was opened. Of a part of a file, and of what a file holds packed
+    (`kcli.logdir.remote_objects`), `size` is that of what is read, `start` the byte of the file at which it
     begins.
     """
 
@@ -289,6 +289,28 @@ class DataFile:
             if grown or not is_torn or abs(time.time_ns() - status.st_mtime_ns) > WRITING_MS * 1_000_000:
                 return grown
             time.sleep(WRITING_STEP)
+
+
+class FilePart(DataFile):
+    """A part of a file, from a byte on, read as a file of its own."""
+
+    __slots__ = ()
+
+    def __init__(self, path: str, start: int, size: int) -> None:
+        super().__init__(path)
+        if self.size < start + size:
+            self.close()
+            raise file_error(path, TruncatedError(self.size, "indexes", f"{start + size} bytes", self.size))
+        self.start, self.size = start, size
+
+    def read(self, position: int, length: int) -> bytes:
+        """As of DataFile, of the part."""
+        length = min(length, self.size - position)
+        return self._stored(self.start + position, length) if length > 0 else b""
+
+    def read_into(self, view: memoryview, position: int) -> None:
+        """As of DataFile, of the part."""
+        super().read_into(view, self.start + position)
 
 
 def read_whole(path: str, limit: int = WHOLE_FILE_LIMIT) -> bytes:

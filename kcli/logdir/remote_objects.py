@@ -31,6 +31,7 @@ from kcli.logdir.buffers import (
     WHOLE_FILE_LIMIT,
     DataFile,
     FileError,
+    FilePart,
     Reading,
     file_error,
     read_whole,
@@ -104,29 +105,6 @@ class PackedLog(DataFile):
         return bytes(data)
 
 
-class FilePart(DataFile):
-    """A part of a file, read as a file of its own."""
-
-    __slots__ = ()
-
-    def __init__(self, path: str, part: "StoredPart") -> None:
-        super().__init__(path)
-        end = part.position + part.size
-        if self.size < end:
-            self.close()
-            raise file_error(path, TruncatedError(self.size, "indexes", f"{end} bytes", self.size))
-        self.start, self.size = part
-
-    def read(self, position: int, length: int) -> bytes:
-        """As of DataFile, of the part."""
-        length = min(length, self.size - position)
-        return self._stored(self.start + position, length) if length > 0 else b""
-
-    def read_into(self, view: memoryview, position: int) -> None:
-        """As of DataFile, of the part."""
-        super().read_into(view, self.start + position)
-
-
 def manifest_path(path: str) -> str | None:
     """Return the path of the manifest beside an object; None where there is none."""
     manifest = f"{path.rpartition('.')[0]}.{MANIFEST_EXTENSION}"
@@ -170,7 +148,7 @@ def open_file(target: Target) -> DataFile:
     part = _parts(target.path).get(target.kind)
     if part is None:
         raise FileError(target.path, "not-found", f"by its manifest it has no {target.kind}")
-    return FilePart(target.path, part)
+    return FilePart(target.path, *part)
 
 
 def index_beside(target: Target, kind: str) -> DataFile | None:

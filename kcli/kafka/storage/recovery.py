@@ -28,7 +28,7 @@ from kcli.kafka.storage.load_findings import Reporter, stop_finding, walk_to_end
 from kcli.kafka.storage.log_segment import ILLEGAL_ARGUMENT, BrokerError, LoadedSegment, header
 from kcli.kafka.storage.producer_state import Ended, ProducerState
 from kcli.kafka.storage.valid_batches import LogBatch, valid_batches
-from kcli.logdir.buffers import DataFile
+from kcli.logdir.buffers import DataFile, FilePart
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import END, TORN, Stop, Walk
 
@@ -206,9 +206,6 @@ def split(
     segment: LoadedSegment, *, index_interval_bytes: int, max_index_size: int
 ) -> tuple[LoadedSegment, ...]:
     """Return the segments that `LocalLog.splitOverflowedSegment` makes, as since 4.1; BrokerError."""
-    from formats.segment_manifest import StoredPart
-    from kcli.logdir.remote_objects import FilePart
-
     path, end = segment.log_path or "", 0
     parts: list[tuple[int, _Rebuild]] = []
     with segment.log() as log:
@@ -235,7 +232,7 @@ def split(
     for _, built in parts:
         built.add_time(last=True)
     return tuple(
-        built.segment(built.valid)._replace(opened=partial(FilePart, part=StoredPart(start, built.valid)))
+        built.segment(built.valid)._replace(opened=partial(FilePart, start=start, size=built.valid))
         for start, built in parts
     )
 
