@@ -49,7 +49,7 @@ ELSEWHERE = {
     "kcli/kafka/kraft/broker_start.py": "tests/kcli/jobs/startup/test_broker_rows.py",
     "kcli/kafka/kraft/fates.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/metadata_start.py": "tests/starts/test_states.py",
-    "kcli/kafka/kraft/quorum_start.py": "tests/starts/test_states.py",
+    "kcli/kafka/kraft/quorum.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/releases.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/start_findings.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/start_plan.py": "tests/starts/test_states.py",

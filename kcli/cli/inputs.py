@@ -166,7 +166,7 @@ def broker_of(inputs: Inputs) -> tuple["BrokerConfig", list[str]]:
     is that of the file if it is one of them.
     """
     from kcli.kafka.kraft.meta_properties import BrokerConfig
-    from kcli.kafka.kraft.quorum_start import quorum_config
+    from kcli.kafka.kraft.quorum import quorum_config
 
     properties = server_properties(inputs)
     if properties is None:

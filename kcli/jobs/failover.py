@@ -11,7 +11,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft import failover
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata_of_snapshot
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.kraft.quorum_start import quorum_node
+from kcli.kafka.kraft.quorum import Ballot, QuorumNode, ballot_of, majority, quorum_node
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import log_dir_state
@@ -49,25 +49,25 @@ def with_older(request: Departure, file_set: FileSet) -> Departure:
 
 def show(unit: Unit, *, request: Departure) -> Outcome:
     """Return a row for each partition that changes, one for the quorum, and what the records lack."""
-    quorum: list[tuple[FailoverControllerRow, failover.QuorumNode]] = []
+    quorum: list[tuple[FailoverControllerRow, QuorumNode]] = []
     outcome = answer(unit, lambda partition: _rows(partition, unit.target, request, quorum))
     return replace(outcome, partial=tuple(quorum))
 
 
 def _elected(
-    parts: list[tuple[tuple[FailoverControllerRow, failover.QuorumNode], ...]],
+    parts: list[tuple[tuple[FailoverControllerRow, QuorumNode], ...]],
 ) -> tuple[list[FailoverControllerRow], list[Finding]]:
     """Return the rows of controllers, with the votes that each of them gets."""
     rows = [row for part in parts for row in part]
     nodes = [node for _, node in rows]
-    return [_voted(row, failover.ballot_of(node, nodes, row.leader)) for row, node in rows], []
+    return [_voted(row, ballot_of(node, nodes, row.leader)) for row, node in rows], []
 
 
 elected = at_end(_elected)
 """Gives the rows of controllers at the end."""
 
 
-def _voted(row: FailoverControllerRow, ballot: failover.Ballot | None) -> FailoverControllerRow:
+def _voted(row: FailoverControllerRow, ballot: Ballot | None) -> FailoverControllerRow:
     if ballot is None:
         return row._replace(electable=None if row.node_id is None or not row.voters else False)
     return row._replace(votes=ballot.votes, electable=ballot.is_electable)
@@ -77,7 +77,7 @@ def _rows(
     partition: Partition,
     target: Target,
     request: Departure,
-    quorum: list[tuple[FailoverControllerRow, failover.QuorumNode]],
+    quorum: list[tuple[FailoverControllerRow, QuorumNode]],
 ) -> Yield:
     quorum.clear()
     is_older = target.kind == PARTITION and target.log_dir in request.older
@@ -148,7 +148,7 @@ def _row(directory: str, expected: failover.Forecast) -> FailoverRow:
     )
 
 
-def _controller(metadata: Metadata, target: Target) -> tuple[FailoverControllerRow, failover.QuorumNode]:
+def _controller(metadata: Metadata, target: Target) -> tuple[FailoverControllerRow, QuorumNode]:
     meta = None if target.log_dir is None else log_dir_state(target.log_dir).meta
     quorum = metadata.quorum
     node = quorum_node(meta.node_id if meta else None, meta, metadata)
@@ -163,7 +163,7 @@ def _controller(metadata: Metadata, target: Target) -> tuple[FailoverControllerR
         log_end_offset=metadata.end_offset,
         last_epoch=metadata.image.epoch,
         next_leader_epoch=epoch + 1,
-        majority=failover.majority(voters) if voters else None,
+        majority=majority(voters) if voters else None,
         votes=None,
         electable=None,
     )

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kcli.kafka.kraft.election import Rules, changed
-from kcli.kafka.kraft.failover import LogEnd, ballot
 from kcli.kafka.kraft.partition_state import PartitionState, merged
+from kcli.kafka.kraft.quorum import LogEnd, ballot
 from tests.seeds import cases
 
 from .oracle import Oracle

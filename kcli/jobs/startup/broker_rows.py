@@ -13,9 +13,9 @@ from kcli.jobs.startup.replica_start import (
     StartedPartition,
 )
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.failover import QuorumNode, ballot_of
 from kcli.kafka.kraft.fates import EmptyReplica, is_assigned_elsewhere
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, StartFailure, Version
+from kcli.kafka.kraft.quorum import QuorumNode, ballot_of
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
 from kcli.kafka.kraft.replica_fates import LogStart

@@ -18,7 +18,7 @@ from kcli.kafka.kraft.meta_properties import (
     StartFailure,
     verify,
 )
-from kcli.kafka.kraft.quorum_start import config_failures
+from kcli.kafka.kraft.quorum import config_failures
 from kcli.kafka.kraft.remedies import ANOTHER, ELSEWHERE, NONE
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import FileError

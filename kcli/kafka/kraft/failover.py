@@ -1,18 +1,15 @@
-"""What happens when brokers go away: the partitions that change, and which controller may lead next.
+"""What happens when brokers go away: the partitions that change.
 
 As `ReplicationControlManager.handleBrokerFenced`: for each partition with the broker in its ISR. Brokers go
-one after the other, in the order given. The quorum as `KafkaRaftClient.handleVoteRequest`: a voter votes for
-a candidate whose log ends in a newer epoch than its own, or in the same epoch at its own end or past it. A
-candidate needs the votes of a majority of all voters.
+one after the other, in the order given.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kcli.kafka.kraft import election
 from kcli.kafka.kraft.election import Rules
 from kcli.kafka.kraft.metadata_image import ELR_FEATURE, METADATA_VERSION, MIN_ISR, UNCLEAN_ELECTION, Image
-from kcli.kafka.kraft.metadata_loader import Voter
 from kcli.kafka.kraft.partition_state import PartitionState, merged
 
 NEW_LEADER, OFFLINE, SHRINKS, UNCHANGED = "new-leader", "offline", "isr-shrinks", "unchanged"
@@ -101,62 +98,3 @@ def forecast(
                 partition = merged(partition, change)
         topic = image.topics[topic_id].name
         yield Forecast(topic, topic_id, number, before, partition, last, rules.min_isr)
-
-
-class LogEnd(NamedTuple):
-    """Where a metadata log ends: the epoch of its last record, and the offset after it; by this order."""
-
-    last_epoch: int
-    log_end_offset: int
-
-
-class QuorumNode(NamedTuple):
-    """A node whose metadata log is here: who it is, where that ends, who votes (static: no directory)."""
-
-    node_id: int | None
-    directory_id: str | None
-    cluster_id: str | None
-    end: LogEnd
-    voters: tuple[Voter, ...]
-
-    def votes_with(self, other: "QuorumNode") -> bool:
-        """Whether this node is a voter by the log of another, or its own: of KIP-853 by its directory too."""
-        ids = {None, self.directory_id}
-        is_named = any(one.node_id == self.node_id and one.directory_id in ids for one in other.voters)
-        return self.cluster_id == other.cluster_id and is_named
-
-
-class Ballot(NamedTuple):
-    """Votes that a candidate gets for sure, and whether they suffice; None: voters whose logs lack decide."""
-
-    votes: int
-    is_electable: bool | None
-
-
-def ballot_of(node: QuorumNode, nodes: Collection[QuorumNode], gone: int | None = None) -> Ballot | None:
-    """Return a node's ballot among the logs here, of copies the furthest; None for one that is no voter."""
-    if not node.votes_with(node):
-        return None
-    voting = sorted((one for one in nodes if one.votes_with(node)), key=lambda one: one.end)
-    ends = {one.node_id: one.end for one in voting if one.node_id is not None}
-    voters = {voter.node_id for voter in node.voters}
-    return ballot(node.node_id or 0, {**ends, node.node_id or 0: node.end}, voters, gone)
-
-
-def majority(voters: Collection[int]) -> int:
-    """Return how many votes it takes."""
-    return len(voters) // 2 + 1
-
-
-def ballot(candidate: int, ends: Mapping[int, LogEnd], voters: Collection[int], gone: int | None) -> Ballot:
-    """Return what a candidate whose log is in `ends` can reckon with, the leader that is `gone` apart."""
-    live = [voter for voter in voters if voter != gone]
-    own = ends[candidate]
-    votes = sum(voter in ends and ends[voter] <= own for voter in live)
-    if candidate not in live:
-        return Ballot(votes, is_electable=False)
-    unknown = sum(voter not in ends for voter in live)
-    needed = majority(voters)
-    if votes >= needed:
-        return Ballot(votes, is_electable=True)
-    return Ballot(votes, is_electable=False if votes + unknown < needed else None)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from formats.names import NORMAL, PartitionDir
 from kcli.kafka.kraft import meta_properties
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, start_at_rest
-from kcli.kafka.kraft.failover import QuorumNode
 from kcli.kafka.kraft.fates import PROMOTED, Fates, fates
 from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, Version
 from kcli.kafka.kraft.metadata_image import Image
@@ -25,7 +24,8 @@ from kcli.kafka.kraft.metadata_snapshot import (
 )
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, unknown_level
 from kcli.kafka.kraft.partition_start import log_end_in
-from kcli.kafka.kraft.quorum_start import (
+from kcli.kafka.kraft.quorum import (
+    QuorumNode,
     is_controller,
     quorum_node,
     recorded_voters,
