@@ -6,7 +6,6 @@ The truth is `KafkaRaftServer.initializeLogDirs`, then `LogManager` (createAndVa
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from formats.names import STRAY
 from kcli.kafka.kraft.meta_properties import (
@@ -15,6 +14,7 @@ from kcli.kafka.kraft.meta_properties import (
     RUNTIME,
     STRAYS,
     BrokerConfig,
+    BrokerStart,
     StartFailure,
     verify,
 )
@@ -41,40 +41,22 @@ QUORUM_STATE_FIELDS = frozenset(
 """Missing or of another type, these are no IOException."""
 
 
-class BrokerStart(NamedTuple):
-    """What stops the process, in the broker's order, and why a log dir is `offline`.
-
-    `stops`: before the metadata is read; `log_stops`: in LogManager. `with_zookeeper`: of that kind.
-    """
-
-    stops: tuple[StartFailure, ...]
-    log_stops: tuple[StartFailure, ...]
-    offline: dict[str, StartFailure]
-    metadata_log_dir: str | None
-    with_zookeeper: bool
-
-    def loads(self, log_dir: str) -> bool:
-        """Whether the logs in a log dir are loaded: also where a checkpoint file takes it offline."""
-        return log_dir not in self.offline or self.offline[log_dir].exception == KAFKA_STORAGE
-
-
 def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerStart:
     """Return what stops a broker with these log dirs, whatever is in their logs."""
-    ensemble = verify(dirs, config)
-    stops, offline = [*config_failures(config), *ensemble.stops], dict(ensemble.offline)
-    if not ensemble.with_zookeeper:
-        stops += _metadata_stops(dirs, ensemble.metadata_log_dir, config)
-    if dirs and not ensemble.live:
+    start = verify(dirs, config)
+    stops, offline = [*config_failures(config), *start.stops], dict(start.offline)
+    if not start.with_zookeeper:
+        stops += _metadata_stops(dirs, start.metadata_log_dir, config)
+    if dirs and not start.live:
         stops.append(StartFailure(IO, "no log dir can be used", dirs[0].path))
-    log_stops = [*_name_stops(ensemble.live, config), *ensemble.duplicates()]
     if config.has_no_broker:  # it has no LogManager
-        log_stops = []
-    for log_dir in ensemble.live:
-        if log_dir.checkpoint_error is not None and not config.has_no_broker:
+        return start._replace(stops=tuple(stops))
+    for log_dir in start.live:
+        if log_dir.checkpoint_error is not None:
             error = log_dir.checkpoint_error
             offline[log_dir.path] = StartFailure(KAFKA_STORAGE, error.message, error.path)
-    metadata_log_dir, with_zookeeper = ensemble.metadata_log_dir, ensemble.with_zookeeper
-    return BrokerStart(tuple(stops), tuple(log_stops), offline, metadata_log_dir, with_zookeeper)
+    log_stops = (*_name_stops(start.live, config), *start.duplicates())
+    return start._replace(stops=tuple(stops), log_stops=log_stops, offline=offline)
 
 
 def lacks_metadata_log(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:

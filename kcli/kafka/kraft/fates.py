@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL, PartitionDir
-from kcli.kafka.kraft.broker_start import BrokerStart
-from kcli.kafka.kraft.meta_properties import Version
+from kcli.kafka.kraft.meta_properties import BrokerStart, Version
 from kcli.kafka.kraft.metadata_image import LOST, MIGRATING, UNASSIGNED, Image
 from kcli.kafka.kraft.replica_fates import (
     DIRECTORY_IDS,

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from formats.names import DELETE, FUTURE, NORMAL, STRAY
 from formats.properties import MetaProperties
-from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION
+from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import CANNOT_READ, after_a_crash, shown
 from kcli.logdir.log_dirs import (
     META_PROPERTIES_FILE,
@@ -172,11 +172,11 @@ def release_of(dirs: Sequence[LogDirState]) -> Version:
     return LAST_WITH_ZOOKEEPER if known or is_older else NEWEST
 
 
-class Ensemble(NamedTuple):
-    """What meta.properties make of a start: the failures that end the process, in the broker's order.
+class BrokerStart(NamedTuple):
+    """What stops the process, in the broker's order, and why a log dir is `offline`; `live` are the others.
 
-    `offline` maps each log dir that is not used to the reason, `live` are the others. `has_copies`: two of
-    them have one directory.id, or a reserved one.
+    `stops`: before the metadata is read; `log_stops`: in LogManager. `has_copies`: two log dirs have one
+    directory.id, or one a reserved one. `with_zookeeper`: of that kind.
     """
 
     stops: tuple[StartFailure, ...]
@@ -185,6 +185,11 @@ class Ensemble(NamedTuple):
     has_copies: bool
     metadata_log_dir: str | None
     with_zookeeper: bool
+    log_stops: tuple[StartFailure, ...] = ()
+
+    def loads(self, log_dir: str) -> bool:
+        """Whether the logs in a log dir are loaded: also where a checkpoint file takes it offline."""
+        return log_dir not in self.offline or self.offline[log_dir].exception == KAFKA_STORAGE
 
     def duplicates(self) -> Iterator[StartFailure]:
         """Yield each partition that lies in two log dirs; a -delete or -stray directory is no second one.
@@ -205,7 +210,7 @@ class Ensemble(NamedTuple):
                     yield StartFailure(ILLEGAL_STATE, f"the same partition lies in {first}", path)
 
 
-def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
+def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerStart:
     """Return what the meta.properties of a broker's log dirs make of its start."""
     metadata_dir, with_zookeeper = _metadata_log_dir(dirs, config), _has_zookeeper(dirs, config)
     offline: dict[str, StartFailure] = {}
@@ -234,7 +239,7 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
         stops += _unformatted(unformatted, config)
     elif config.properties is not None and config.properties.get(MIGRATES, "").lower() != "true":
         stops += _of_kraft(known, config)
-    return Ensemble(tuple(stops), offline, live, bool(of_ids), metadata_dir, with_zookeeper)
+    return BrokerStart(tuple(stops), offline, live, bool(of_ids), metadata_dir, with_zookeeper)
 
 
 def _metadata_log_dir(dirs: Sequence[LogDirState], config: BrokerConfig) -> str | None:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from formats.names import NORMAL, PartitionDir
 from kcli.kafka.kraft import meta_properties
-from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, start_at_rest
+from kcli.kafka.kraft.broker_start import as_named, lacks_metadata_log, start_at_rest
 from kcli.kafka.kraft.fates import PROMOTED, Fates, fates
-from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, Version
+from kcli.kafka.kraft.meta_properties import BrokerConfig, BrokerStart, StartFailure, Version
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in, reads_snapshot
 from kcli.kafka.kraft.metadata_snapshot import (
