@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from formats.messages.reader import Message
-from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Fields
+from kcli.kafka.kraft.metadata_image import BROKER, RECORD_RULES, TOPIC, Fields
 from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, voters
 from kcli.kafka.kraft.metadata_loader import Metadata
 
@@ -47,10 +47,8 @@ class Difference(NamedTuple):
 def _of_topic(metadata: Metadata, fields: Fields) -> Iterator[Subject]:
     topic_id = fields["topicId"]
     topic = metadata.image.topics.get(topic_id)
-    yield from (
-        (("partitions", (topic_id, number)) for number in sorted(topic.partitions) if topic) if topic else ()
-    )
     if topic is not None:
+        yield from (("partitions", (topic_id, number)) for number in sorted(topic.partitions))
         yield "configs", (TOPIC, topic.name)
     yield "topics", topic_id
 
@@ -61,50 +59,25 @@ def _cleared(metadata: Metadata, fields: Fields) -> Iterator[Subject]:
             yield from (("partitions", (topic_id, number)) for number in topic.partitions)
 
 
-def _one(kind: str, *names: str) -> Callable[[Metadata, Fields], Iterable[Subject]]:
-    """Return the subject of a record whose fields of these names are its key."""
-    if len(names) == 1:
-        return lambda _, fields: [(kind, fields[names[0]])]
-    return lambda _, fields: [(kind, tuple(fields[name] for name in names))]
-
-
-def _quota(_: Metadata, fields: Fields) -> list[Subject]:
-    entity = ((each["entityType"], each["entityName"]) for each in fields["entity"])
-    return [("quotas", tuple(sorted(entity, key=lambda pair: pair[0])))]
-
-
 def _voters(metadata: Metadata, fields: Fields) -> Iterator[Subject]:
     named = {int(voter["voterId"]) for voter in fields["voters"]}
     yield from (("voters", number) for number in sorted(named | voters(metadata).keys()))
 
 
-SUBJECTS: dict[str, Callable[[Metadata, Fields], Iterable[Subject]]] = {
-    "RegisterBrokerRecord": _one("brokers", "brokerId"),
-    "UnregisterBrokerRecord": _one("brokers", "brokerId"),
-    "FenceBrokerRecord": _one("brokers", "id"),
-    "UnfenceBrokerRecord": _one("brokers", "id"),
-    "BrokerRegistrationChangeRecord": _one("brokers", "brokerId"),
-    "TopicRecord": _one("topics", "topicId"),
+OF_SEVERAL: dict[str, Callable[[Metadata, Fields], Iterable[Subject]]] = {
     "RemoveTopicRecord": _of_topic,
-    "PartitionRecord": _one("partitions", "topicId", "partitionId"),
-    "PartitionChangeRecord": _one("partitions", "topicId", "partitionId"),
     "ClearElrRecord": _cleared,
-    "ConfigRecord": _one("configs", "resourceType", "resourceName"),
-    "FeatureLevelRecord": _one("features", "name"),
-    "RegisterControllerRecord": _one("controllers", "controllerId"),
-    "UnregisterControllerRecord": _one("controllers", "controllerId"),
-    "AccessControlEntryRecord": _one("acls", "id"),
-    "RemoveAccessControlEntryRecord": _one("acls", "id"),
-    "ClientQuotaRecord": _quota,
-    "UserScramCredentialRecord": _one("scram", "name", "mechanism"),
-    "RemoveUserScramCredentialRecord": _one("scram", "name", "mechanism"),
-    "DelegationTokenRecord": _one("tokens", "tokenId"),
-    "RemoveDelegationTokenRecord": _one("tokens", "tokenId"),
     "VotersRecord": _voters,
     "LeaderChangeMessage": _voters,
-    "ProducerIdsRecord": lambda *_: [("producer-ids", ())],
 }
-"""What the records of each type are about."""
+"""What records are about that may change several things, or the voters."""
+
+
+def _subjects(metadata: Metadata, message: Message) -> list[Subject]:
+    if message.name in OF_SEVERAL:
+        return [*OF_SEVERAL[message.name](metadata, message.fields)]
+    rule = RECORD_RULES.get(message.name)
+    return [] if rule is None else [(rule.kind, rule.key_of(message.fields))]
 
 
 class ChangeWatch:
@@ -115,11 +88,8 @@ class ChangeWatch:
 
     def __call__(self, offset: int, message: Message, apply: Callable[[int, Message], None]) -> None:
         """Apply a record, and hand on its changes."""
-        metadata, subjects_of = self._metadata, SUBJECTS.get(message.name)
-        if subjects_of is None:
-            apply(offset, message)
-            return
-        known = [(*subject, *self._state(*subject)) for subject in subjects_of(metadata, message.fields)]
+        metadata = self._metadata
+        known = [(*subject, *self._state(*subject)) for subject in _subjects(metadata, message)]
         apply(offset, message)
         for kind, key, before, name, old_topic in known:
             after, new_name, new_topic = self._state(kind, key)

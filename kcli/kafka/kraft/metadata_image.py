@@ -154,8 +154,8 @@ class Image:
             self.watch(offset, message, self._apply)
 
     def _apply(self, offset: int, message: Message) -> None:
-        apply = _REPLAY_OF.get(message.name)
-        reason = apply(self, offset, message.fields) if apply else None
+        rule = RECORD_RULES.get(message.name)
+        reason = rule.replay(self, offset, message.fields) if rule else None
         if reason is not None:
             self.misfits.append(Misfit(offset, message.name, reason))
 
@@ -187,6 +187,19 @@ Replay: TypeAlias = Callable[[Image, int, Fields], str | None]
 """Applies the fields of a record at an offset; returns why they do not fit."""
 
 
+class RecordRule(NamedTuple):
+    """How a record is replayed, and what it is about: the attribute of the image, and the key in it."""
+
+    replay: Replay
+    kind: str
+    key_of: Callable[[Fields], Any]
+
+
+def _rule(replay: Replay, kind: str, *names: str) -> RecordRule:
+    """Return the rule of a record whose fields of these names are the key."""
+    return RecordRule(replay, kind, itemgetter(*names))
+
+
 def _register(image: Image, _: int, fields: Fields) -> None:
     image.brokers[fields["brokerId"]] = Broker(
         fields["brokerEpoch"],
@@ -200,7 +213,7 @@ def _register(image: Image, _: int, fields: Fields) -> None:
     )
 
 
-def _registered(broker: str, epoch: str, change: Callable[[Broker, Fields], Broker | None]) -> Replay:
+def _registered(broker: str, epoch: str, change: Callable[[Broker, Fields], Broker | None]) -> RecordRule:
     """Return a change of the registration that two fields name; None: it goes."""
 
     def replay(image: Image, _: int, fields: Fields) -> str | None:
@@ -216,7 +229,7 @@ def _registered(broker: str, epoch: str, change: Callable[[Broker, Fields], Brok
             image.brokers[fields[broker]] = after
         return None
 
-    return replay
+    return _rule(replay, "brokers", broker)
 
 
 def _change_registration(broker: Broker, fields: Fields) -> Broker:
@@ -338,9 +351,14 @@ def _producer_ids(image: Image, _: int, fields: Fields) -> None:
     image.next_producer_id = fields["nextProducerId"]
 
 
-def _quota(image: Image, _: int, fields: Fields) -> None:
+def _entity(fields: Fields) -> Entity:
+    """Return who a quota is for, in one order."""
     in_order = sorted(fields["entity"], key=itemgetter("entityType"))
-    entity = tuple(map(itemgetter("entityType", "entityName"), in_order))
+    return tuple(map(itemgetter("entityType", "entityName"), in_order))
+
+
+def _quota(image: Image, _: int, fields: Fields) -> None:
+    entity = _entity(fields)
     limits = image.quotas.setdefault(entity, {})
     if fields["remove"]:
         limits.pop(fields["key"], None)
@@ -350,49 +368,49 @@ def _quota(image: Image, _: int, fields: Fields) -> None:
         del image.quotas[entity]
 
 
-def _set(attribute: str, *names: str) -> Replay:
-    """Return what keeps the fields of a record by its key, the fields of these names."""
+def _set(kind: str, *names: str) -> RecordRule:
+    """Return what keeps the fields of a record by its key."""
     key_of = itemgetter(*names)
 
     def replay(image: Image, _: int, fields: Fields) -> None:
-        getattr(image, attribute)[key_of(fields)] = fields
+        getattr(image, kind)[key_of(fields)] = fields
 
-    return replay
+    return RecordRule(replay, kind, key_of)
 
 
-def _remove(attribute: str, *names: str, noun: str = "") -> Replay:
+def _remove(kind: str, *names: str, noun: str = "") -> RecordRule:
     """Return what removes what `_set` keeps; with a `noun` it must be there."""
     key_of = itemgetter(*names)
 
     def replay(image: Image, _: int, fields: Fields) -> str | None:
-        removed = getattr(image, attribute).pop(key_of(fields), None)
+        removed = getattr(image, kind).pop(key_of(fields), None)
         return f"{noun} {key_of(fields)} is not there" if removed is None and noun else None
 
-    return replay
+    return RecordRule(replay, kind, key_of)
 
 
-_REPLAY_OF: dict[str, Replay] = {
-    "RegisterBrokerRecord": _register,
+RECORD_RULES: dict[str, RecordRule] = {
+    "RegisterBrokerRecord": _rule(_register, "brokers", "brokerId"),
     "UnregisterBrokerRecord": _registered("brokerId", "brokerEpoch", lambda _, __: None),
     "FenceBrokerRecord": _registered("id", "epoch", lambda broker, _: broker._replace(is_fenced=True)),
     "UnfenceBrokerRecord": _registered("id", "epoch", lambda broker, _: broker._replace(is_fenced=False)),
     "BrokerRegistrationChangeRecord": _registered("brokerId", "brokerEpoch", _change_registration),
-    "TopicRecord": _topic,
-    "RemoveTopicRecord": _remove_topic,
-    "PartitionRecord": _partition,
-    "PartitionChangeRecord": _change_partition,
-    "ConfigRecord": _config,
-    "FeatureLevelRecord": _feature,
-    "ClearElrRecord": _clear_elr,
+    "TopicRecord": _rule(_topic, "topics", "topicId"),
+    "RemoveTopicRecord": _rule(_remove_topic, "topics", "topicId"),
+    "PartitionRecord": _rule(_partition, "partitions", "topicId", "partitionId"),
+    "PartitionChangeRecord": _rule(_change_partition, "partitions", "topicId", "partitionId"),
+    "ConfigRecord": _rule(_config, "configs", "resourceType", "resourceName"),
+    "FeatureLevelRecord": _rule(_feature, "features", "name"),
+    "ClearElrRecord": _rule(_clear_elr, "topics", "topicName"),
     "RegisterControllerRecord": _set("controllers", "controllerId"),
     "UnregisterControllerRecord": _remove("controllers", "controllerId", noun="controller"),
     "AccessControlEntryRecord": _set("acls", "id"),
     "RemoveAccessControlEntryRecord": _remove("acls", "id", noun="the ACL"),
-    "ClientQuotaRecord": _quota,
+    "ClientQuotaRecord": RecordRule(_quota, "quotas", _entity),
     "UserScramCredentialRecord": _set("scram", "name", "mechanism"),
     "RemoveUserScramCredentialRecord": _remove("scram", "name", "mechanism"),
     "DelegationTokenRecord": _set("tokens", "tokenId"),
     "RemoveDelegationTokenRecord": _remove("tokens", "tokenId"),
-    "ProducerIdsRecord": _producer_ids,
+    "ProducerIdsRecord": RecordRule(_producer_ids, "producer-ids", lambda _: ()),
 }
 """Records of other types change nothing of the image."""

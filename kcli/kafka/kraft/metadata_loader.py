@@ -450,34 +450,28 @@ def take_quorum_state(metadata: Metadata, partition: Partition) -> None:
 
 def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: int | None = None) -> Metadata:
     """Return what the newest readable snapshot up to a record holds, or the oldest from `reached` on."""
+    metadata, unread = Metadata(partition.shown), None
     passed_over: list[Finding] = []
-    unread: FileError | None = None
     files = sorted(snapshots(partition.names, reached or 0).items(), reverse=reached is None)
     for (_, end_offset), file in files if reached != 0 else ():
         if until.is_past(end_offset - 1):
             continue
         path = os.path.join(partition.path, file)
+        shown_as = os.path.join(partition.shown, shown(file))
         try:
-            metadata = metadata_of_snapshot(path, os.path.join(partition.shown, shown(file)))
+            found = metadata_of_snapshot(path, shown_as)
         except FileError as error:
             unread = error if error.code == NO_PERMISSION else unread
             message = f"passed over: {error.message}"
-            passed_over.append(
-                Finding(NOT_WHOLE, message, partition.shown, shown_path(partition, path), error.position)
-            )
+            passed_over.append(Finding(NOT_WHOLE, message, partition.shown, shown_as, error.position))
             continue
-        if until.is_past(0, metadata.timestamp or 0):
-            continue
-        metadata.directory = partition.shown
-        return _passing_over(metadata, passed_over, unread)
-    return _passing_over(Metadata(partition.shown), passed_over, unread)
-
-
-def _passing_over(metadata: Metadata, snapshots: list[Finding], unread: FileError | None) -> Metadata:
-    metadata.findings[:0] = snapshots
-    metadata.unread = unread
-    metadata.has_passed_over = bool(snapshots)
-    metadata.is_whole = metadata.is_whole and not snapshots
+        if not until.is_past(0, found.timestamp or 0):
+            metadata = found
+            break
+    metadata.directory, metadata.unread = partition.shown, unread
+    metadata.findings[:0] = passed_over
+    metadata.has_passed_over = bool(passed_over)
+    metadata.is_whole = metadata.is_whole and not passed_over
     return metadata
 
 
