@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formats.names import NORMAL, PartitionDir
+from formats.properties import MetaProperties
 from kcli.kafka.kraft import meta_properties
 from kcli.kafka.kraft.broker_start import as_named, lacks_metadata_log, start_at_rest
 from kcli.kafka.kraft.fates import PROMOTED, Fates, fates
@@ -93,7 +94,7 @@ class StartPlan(NamedTuple):
         """The node as one of its quorum; None without its metadata log."""
         if self.metadata is None:
             return None
-        meta = next((one.meta for one in self.log_dirs if one.path == self.start.metadata_log_dir), None)
+        meta = _own_meta(self.log_dirs, self.start)
         return quorum_node(self.node_id, meta, self.metadata, self.config.quorum.static_voters)
 
     @property
@@ -232,7 +233,8 @@ def start_plan(
     stops += _record_stops(metadata, trouble, node_id, config)
     wait = None
     if not stops and log_failure is None and answer not in denied:
-        reason = wait_reason(node_id, _directory_id(at_rest, start), metadata, config.quorum)
+        meta = _own_meta(at_rest, start)
+        reason = wait_reason(node_id, meta and meta.directory_id, metadata, config.quorum)
         wait = None if reason is None else StartFailure("", reason, path or str(start.metadata_log_dir))
     image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
     judged = None
@@ -400,10 +402,9 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | 
     return None if log_dir is None else metadata_dir_beside(log_dir)
 
 
-def _directory_id(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None:
-    metas = (log_dir.meta for log_dir in dirs if log_dir.path == start.metadata_log_dir)
-    meta = next(metas, None)
-    return None if meta is None else meta.directory_id
+def _own_meta(dirs: Iterable[LogDirState], start: BrokerStart) -> MetaProperties | None:
+    """Return what meta.properties of the metadata log dir says."""
+    return next((one.meta for one in dirs if one.path == start.metadata_log_dir), None)
 
 
 def _metadata_log(

@@ -204,28 +204,27 @@ def _records(log: DataFile, batch: Batch) -> Iterator[Record | LegacyRecord]:
         raise BrokerError(log_segment.CORRUPT_RECORD, log.path, batch.position, str(error)) from error
 
 
-def _decoded(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFile, Batch, Iterable[Entry]]]:
-    """Yield a segment's batches with what counts of their records, many decoded together; BrokerError."""
-    if segment.log_path is None or not segment.log_size:
-        return
-    walk, broken = _batches(segment, position), None
+def _chunks(segment: LoadedSegment, position: int) -> Iterator[list[Batch]]:
+    """Yield the batches of a segment, many together; those before a BrokerError, too."""
     chunk: list[Batch] = []
-    with segment.log() as log:
-        while True:
-            try:
-                found = next(walk, None)
-            except BrokerError as error:
-                found, broken = None, error
-            batch = None if found is None else found[1]
-            if chunk and (batch is None or _end(batch) - chunk[0].position > CHUNK_BYTES):
-                for each, entries in _together(log, chunk):
-                    yield log, each, entries
+    try:
+        for _, batch in _batches(segment, position):
+            if chunk and _end(batch) - chunk[0].position > CHUNK_BYTES:
+                yield chunk
                 chunk = []
-            if batch is None:
-                break
             chunk.append(batch)
-    if broken is not None:
-        raise broken
+    except BrokerError:
+        yield chunk
+        raise
+    yield chunk
+
+
+def _decoded(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFile, Batch, Iterable[Entry]]]:
+    """Yield a segment's batches with what counts of their records; BrokerError."""
+    for chunk in filter(None, _chunks(segment, position)):
+        with segment.log() as log:
+            for batch, entries in _together(log, chunk):
+                yield log, batch, entries
 
 
 def _end(batch: Batch) -> int:
