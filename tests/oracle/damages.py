@@ -9,9 +9,8 @@ import struct
 from pathlib import Path
 
 from kcli.engine.contract import Unit
-from kcli.logdir.find import find
-from kcli.logdir.targets import Selection
 from tests.oracle.logs import RandomLog
+from tests.partitions import unit
 
 
 def names(directory: Path, *suffixes: str) -> list[Path]:
@@ -248,9 +247,7 @@ def damaged(log: RandomLog, choose: random.Random, into: Path) -> tuple[Unit, li
         if names(directory, ".log"):
             damage(directory, choose)
             done.append(damage.__name__)
-    found = find([str(root)], Selection())
-    (target,) = found.targets
-    return Unit(number=0, targets=(target,)), done
+    return unit(root), done
 
 
 LENGTHS = [

@@ -134,6 +134,22 @@ class Oracle:
         """Copy a partition directory, with its name and all modification times, below scratch."""
         return Path(shutil.copytree(directory, self.fresh(directory.name), symlinks=True))
 
+    def ask_of_copy(self, op: str, directory: Path, **request: Any) -> dict[str, Any]:
+        """Return the answer to a request about a copy of a directory, which then goes."""
+        copy = self.copy(directory)
+        said = self.ask(op, directory=copy, **request)
+        self.discard(copy)
+        return said
+
+    def dump(self, log: bytes, *options: str, directory: str = "t-0") -> dict[str, Any]:
+        """Return what the tool prints of a log."""
+        path = self.fresh(directory) / "00000000000000000000.log"
+        path.parent.mkdir()
+        path.write_bytes(log)
+        answer = self.ask("dump", arguments=["--files", str(path), *options])
+        self.discard(path.parent)
+        return answer
+
     def discard(self, copy: Path) -> None:
         """Remove what `copy` or `fresh` gave, with the directory around it."""
         if self.scratch not in copy.parents:

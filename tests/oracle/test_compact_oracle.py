@@ -12,10 +12,8 @@ import pytest
 from kcli.engine.contract import Unit
 from kcli.jobs.compact import compact
 from kcli.jobs.held_log import FAILED, RetentionQuery
-from kcli.logdir.find import find
-from kcli.logdir.targets import Selection
 from tests.messages import put_message, put_wrapper
-from tests.partitions import segment
+from tests.partitions import segment, unit
 from tests.rows import named
 from tests.seeds import cases
 
@@ -75,7 +73,7 @@ def compare(oracle: Oracle, unit: Unit, asked: dict[str, Any], output: tuple[Any
     broker = {"log.cleaner.dedupe.buffer.size": str(asked["keys_memory"])}
     query = RetentionQuery(asked["now_ms"], broker, settings)
     outcome = compact(unit, query=query, release=(4, 4), records=True)
-    said = oracle.ask("compact", directory=oracle.copy(directory), **asked)
+    said = oracle.ask_of_copy("compact", directory, **asked)
     output = (*output, asked, json.dumps(said))
     if "error" in said:
         assert outcome.error is not None, output
@@ -96,7 +94,7 @@ def compare(oracle: Oracle, unit: Unit, asked: dict[str, Any], output: tuple[Any
     for row, each in zip(after, said["segments"], strict=True):
         assert is_as_large(row["size_after"], each["size"], each["compressed"]), (row, output)
     asked = {**asked, "last_clean_offset": partition["end_offset"], "high_watermark": partition["end_offset"]}
-    before = oracle.ask("compact", directory=oracle.copy(directory), **asked)
+    before = oracle.ask_of_copy("compact", directory, **asked)
     assert "keys" not in before, output
     was, left = (
         [offset for each in answer["segments"] for offset in each["offsets"]] for answer in (before, said)
@@ -184,5 +182,4 @@ def test_logs_of_magic_0_and_1(oracle: Oracle, oracle_seed: int) -> None:
             "config": random_settings(choose) | {"min.compaction.lag.ms": "0"},
             "last_clean_offset": point,
         }
-        (target,) = find([str(directory.parent)], Selection()).targets
-        compare(oracle, Unit(number=0, targets=(target,)), asked, (f"KCLI_SEED={seed}",))
+        compare(oracle, unit(directory.parent), asked, (f"KCLI_SEED={seed}",))

@@ -34,12 +34,8 @@ def key(number: int) -> bytes:
 
 def output(oracle: Oracle, number: int, value: bytes) -> str | None:
     """What the tool prints after the line of a control record; None where it dies of it."""
-    directory = oracle.fresh("t-0")
-    directory.mkdir()
-    log = directory / "00000000000000000000.log"
-    log.write_bytes(put_records([put_record(0, key=key(number), value=value)], attributes=CONTROL))
-    answer = oracle.ask("dump", arguments=["--files", str(log), "--deep-iteration"])
-    oracle.discard(directory)
+    log = put_records([put_record(0, key=key(number), value=value)], attributes=CONTROL)
+    answer = oracle.dump(log, "--deep-iteration")
     if answer["thrown"] is not None:
         return None
     return answer["stdout"].rstrip("\n").rpartition("headerKeys: []")[2]

@@ -36,15 +36,8 @@ KEPT = {
 def printed(
     oracle: Oracle, name: str, records: list[tuple[bytes | None, bytes | None]]
 ) -> tuple[list[str], dict]:
-    directory = oracle.fresh("orders-0")
-    directory.mkdir()
-    log = directory / "00000000000000000000.log"
-    log.write_bytes(
-        put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)])
-    )
-    answer = oracle.ask(
-        "dump", arguments=["--files", str(log), "--key-decoder-class", name, "--value-decoder-class", name]
-    )
+    log = put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)])
+    answer = oracle.dump(log, "--key-decoder-class", name, "--value-decoder-class", name)
     return re.findall(r"^\| offset: \d+ .*? headerKeys: \[\](.*)$", answer["stdout"], re.MULTILINE), answer
 
 

@@ -63,17 +63,14 @@ def case(choose: random.Random) -> dict[str, Any]:
     }
 
 
+BROKERS_OF = ("replicas", "isr", "elr", "last_known_elr", "removing", "adding")
+NUMBERS = ("leader", "leader_epoch", "partition_epoch")
+
+
 def ours(node: dict[str, Any]) -> dict[str, Any] | None:
     partition = PartitionState(
-        replicas=tuple(node["replicas"]),
-        isr=tuple(node["isr"]),
-        leader=node["leader"],
-        leader_epoch=node["leader_epoch"],
-        partition_epoch=node["partition_epoch"],
-        elr=tuple(node["elr"]),
-        last_known_elr=tuple(node["last_known_elr"]),
-        removing=tuple(node["removing"]),
-        adding=tuple(node["adding"]),
+        **{name: tuple(node[name]) for name in BROKERS_OF},
+        **{name: node[name] for name in NUMBERS},
         is_recovering=node["recovering"],
     )
     rules = Rules(
@@ -87,18 +84,10 @@ def ours(node: dict[str, Any]) -> dict[str, Any] | None:
     if change is None:
         return None
     after = merged(partition, change)
-    return {
-        "replicas": list(after.replicas),
-        "isr": list(after.isr),
-        "leader": after.leader,
-        "leader_epoch": after.leader_epoch,
-        "partition_epoch": after.partition_epoch,
-        "elr": sorted(after.elr),
-        "last_known_elr": list(after.last_known_elr),
-        "removing": list(after.removing),
-        "adding": list(after.adding),
-        "recovering": after.is_recovering,
-    }
+    found = {name: [*getattr(after, name)] for name in BROKERS_OF}
+    found |= {name: getattr(after, name) for name in NUMBERS}
+    found["elr"].sort()
+    return {**found, "recovering": after.is_recovering}
 
 
 def election(choose: random.Random) -> dict[str, Any]:

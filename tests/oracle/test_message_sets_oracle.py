@@ -17,7 +17,7 @@ from kcli.jobs.truncate.truncate import Request
 from tests.builders import attempt
 from tests.messages import put_message, put_set, put_wrapper, random_wrapper
 from tests.oracle.logs import MAX_TIMESTAMP, row
-from tests.oracle.truncations import agree, predicted
+from tests.oracle.truncations import agree, predicted, thrown
 from tests.partitions import log_dir, offset_entries, segment, time_entries, unit
 from tests.seeds import cases
 
@@ -147,9 +147,7 @@ def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path
         entries, times = random_log(choose)
         directory = write(tmp_path / str(number), choose, entries, indexed=choose.random() < 0.8)
         asked = [MAX_TIMESTAMP, 0, *{at + by for at in times for by in (0, 1)}]
-        copy = oracle.copy(directory)
-        said = oracle.ask("lookup", directory=copy, timestamps=asked)
-        oracle.discard(copy)
+        said = oracle.ask_of_copy("lookup", directory, timestamps=asked)
         for timestamp, answer in zip(asked, said["timestamps"], strict=True):
             output = f"KCLI_SEED={oracle_seed} log {seed} timestamp {timestamp}"
             outcome = lookup.timestamp(
@@ -181,17 +179,11 @@ def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path:
         shared = {"recovery_point": 0, "log_start_offset": 0, "high_watermark": 0, "now_ms": NOW}
         request = Request(to_offset=target, shutdown="clean" if clean else "unclean", **shared)
         mine, refused = predicted(directory, request)
-        copy = oracle.copy(directory)
-        judged = oracle.ask("truncate", directory=copy, clean=clean, target=target, **shared)
-        oracle.discard(copy)
-        thrown = next(
-            (judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})),
-            None,
-        )
-        if thrown == MEMORY:
+        judged = oracle.ask_of_copy("truncate", directory, clean=clean, target=target, **shared)
+        if thrown(judged) == MEMORY:
             continue
         output = f"KCLI_SEED={oracle_seed} log {seed} {wrapper.hex()} {judged['loaded']}"
-        assert refused == thrown or (refused, thrown) in ALIKE, output
+        assert refused == thrown(judged) or (refused, thrown(judged)) in ALIKE, output
         if mine is not None:
             try:
                 agree(mine, judged, set())

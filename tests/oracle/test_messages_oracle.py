@@ -132,9 +132,7 @@ def test_consumer_protocol(oracle: Oracle, oracle_seed: int, name: str, version:
 def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle, oracle_seed: int, way: str):
     rng = random.Random(oracle_seed)
     for name, version in ALL:
-        data = base64.b64decode(
-            oracle.ask("messages", name=name, version=version, seed=oracle_seed)["messages"][0]["bytes"]
-        )
+        (data,) = made(oracle, name, version, oracle_seed)
         values = [DAMAGES[way](rng, data, SCHEMAS[name], version) for _ in range(cases(EACH))]
         answers = oracle.ask("messages_decode", name=name, values=[encoded(value) for value in values])[
             "values"
@@ -145,15 +143,13 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
             except FormatError as error:
                 assert theirs is None or "error" in theirs, (name, value.hex(), error, theirs)
                 continue
-            if isinstance(ours, Unknown) or (
-                ours.name != name and theirs is None
-            ):  # a key of another type is not asked for
+            # a key of another type is not asked for
+            if isinstance(ours, Unknown) or (ours.name != name and theirs is None):
                 assert theirs is None or "error" in theirs, (name, value.hex(), ours, theirs)
                 continue
             if ours.name in remote.REMOTE_SCHEMAS and ours.version < min(1, SCHEMAS[name].versions.highest):
-                assert (
-                    "error" in theirs
-                )  # what is left of the value is one of the oldest layout, which 4.3.1 does not read
+                # what is left of the value is one of the oldest layout, which 4.3.1 does not read
+                assert "error" in theirs
                 continue
             # parsed: Java before 19 prints a digit too many of some doubles
             assert json.loads(json_text(message_json(ours))) == json.loads(theirs["json"]), value.hex()
@@ -173,6 +169,12 @@ DECODERS = {
 }
 
 
+def made(oracle: Oracle, name: str, version: int, seed: int, count: int = 1) -> list[bytes]:
+    """Return messages of a type and version that Kafka writes."""
+    asked = oracle.ask("messages", name=name, version=version, seed=seed, count=count)
+    return [base64.b64decode(message["bytes"]) for message in asked["messages"]]
+
+
 Records: TypeAlias = Callable[[Oracle, random.Random, str], list[tuple[bytes | None, bytes | None]]]
 
 
@@ -184,12 +186,7 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
             continue
         for version in range(schema.versions.highest + 1):
             seed = rng.randrange(1 << 30)
-            values = [
-                made(m)
-                for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=3)[
-                    "messages"
-                ]
-            ]
+            values = made(oracle, schema.name, version, seed, 3)
             if topic == CLUSTER_METADATA:
                 found += [(None, value) for value in values]
                 if version == schema.versions.highest:  # later ones, which Kafka reads all the same
@@ -198,7 +195,7 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
                     ]
                 continue
             name = KEYS[topic][api_key].name
-            key = made(oracle.ask("messages", name=name, version=0, seed=seed)["messages"][0])
+            (key,) = made(oracle, name, 0, seed)
             found += [
                 (key, value)
                 for value in (*values, None, b"\0\x63" + values[0][2:], values[0] + b"more", values[0][:-1])
@@ -212,12 +209,9 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
 def members_of_any_version(oracle: Oracle, rng: random.Random) -> Iterator[bytes]:
     """Values of groups whose subscription and assignment have a version that 4.3 has, or has not."""
     for name, version in itertools.product(group.CONSUMER_PROTOCOL, range(4)):
-        asked = oracle.ask(
-            "messages", name=name, version=version, seed=rng.randrange(1 << 30), count=cases(10)
-        )
-        for message in asked["messages"]:
+        for message in made(oracle, name, version, rng.randrange(1 << 30), cases(10)):
             for other in (version, 3, 4, 32767, -1):
-                blob = other.to_bytes(2, "big", signed=True) + made(message)[2:]
+                blob = other.to_bytes(2, "big", signed=True) + message[2:]
                 both = (blob, b"\0\0") if name.endswith("Subscription") else (b"\0\0", blob)
                 yield group_value(*both)
     for version in (3, 4):
@@ -235,45 +229,24 @@ def damaged_records(
             continue
         for version in range(schema.versions.highest + 1):
             seed = rng.randrange(1 << 30)
-            count = cases(len(DAMAGES) * 3)
-            values = [
-                made(m)
-                for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=count)[
-                    "messages"
-                ]
-            ]
+            values = made(oracle, schema.name, version, seed, cases(len(DAMAGES) * 3))
             key = None
             if topic != CLUSTER_METADATA:
-                key = made(
-                    oracle.ask("messages", name=KEYS[topic][api_key].name, version=0, seed=seed)["messages"][
-                        0
-                    ]
-                )
+                (key,) = made(oracle, KEYS[topic][api_key].name, 0, seed)
             for value, damage in zip(values, itertools.cycle(DAMAGES.values()), strict=False):
                 if len(value) > frame:
                     found.append((key, value[:frame] + damage(rng, value[frame:], schema, version)))
                 if key is not None:
                     found.append((key[:2] + damage(rng, key[2:], KEYS[topic][api_key], 0), value))
     if topic == CONSUMER_OFFSETS:
+        name = "ConsumerProtocolSubscription"
+        schema = group.CONSUMER_PROTOCOL[name]
         for version in range(4):
-            asked = oracle.ask(
-                "messages",
-                name="ConsumerProtocolSubscription",
-                version=version,
-                seed=rng.randrange(1 << 30),
-                count=cases(12),
-            )
-            schema = group.CONSUMER_PROTOCOL["ConsumerProtocolSubscription"]
-            for message, damage in zip(asked["messages"], itertools.cycle(DAMAGES.values()), strict=False):
-                blob = made(message)
-                found.append(
-                    (b"\0\2\0\1g", group_value(blob[:2] + damage(rng, blob[2:], schema, version), b"\0\0"))
-                )
+            blobs = made(oracle, name, version, rng.randrange(1 << 30), cases(12))
+            for blob, damage in zip(blobs, itertools.cycle(DAMAGES.values()), strict=False):
+                subscription = blob[:2] + damage(rng, blob[2:], schema, version)
+                found.append((b"\0\2\0\1g", group_value(subscription, b"\0\0")))
     return found
-
-
-def made(message: dict[str, str]) -> bytes:
-    return base64.b64decode(message["bytes"])
 
 
 @pytest.mark.parametrize("records_of", [random_records, damaged_records])
@@ -283,13 +256,8 @@ def test_printed_as_kafka_dump_log_prints_it(
 ):
     """But for the reason after "skipping.", which is ours where bytes are bad."""
     records = records_of(oracle, random.Random(oracle_seed), topic)
-    directory = oracle.fresh(f"{topic}-0")
-    directory.mkdir()
-    log = directory / "00000000000000000000.log"
-    log.write_bytes(
-        put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)])
-    )
-    text = oracle.ask("dump", arguments=["--files", str(log), DECODERS[topic]])["stdout"]
+    log = put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)])
+    text = oracle.dump(log, DECODERS[topic], directory=f"{topic}-0")["stdout"]
     lines = re.findall(r"^\| offset: (\d+) .*? headerKeys: \[\](.*)$", text, re.MULTILINE)
     assert [int(offset) for offset, _ in lines] == list(range(len(records)))
     for (key, value), (offset, rest) in zip(records, lines, strict=True):

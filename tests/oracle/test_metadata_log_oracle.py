@@ -11,17 +11,15 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from kcli.engine.contract import Unit
 from kcli.jobs import ls
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.kafka.replication.consumer_positions import Position
-from kcli.logdir.find import find
-from kcli.logdir.targets import Selection
 from tests.oracle.metadata_logs import NOW, damaged, written
 from tests.partitions import refused
+from tests.partitions import unit as unit_of
 from tests.rows import named
 from tests.seeds import cases
 
@@ -45,8 +43,8 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
         directory, end = written(oracle, choose, choose.choice([0, 0, 0, 40]))
         if number % 10 == 0:
             (directory / f"{end + 20:020d}-{7:010d}.checkpoint").touch()
-        said = oracle.ask("metadata_log", directory=oracle.copy(directory), now_ms=NOW)
-        unit = Unit(number=0, targets=(find([str(directory)], Selection()).targets[0],))
+        said = oracle.ask_of_copy("metadata_log", directory, now_ms=NOW)
+        unit = unit_of(directory)
         output = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {said}"
         (checked,) = rows_of_check(directory)
         assert (checked["result"] == "will-not-load") == ("error" in said), (output, checked)
@@ -85,7 +83,7 @@ def test_a_snapshot_that_ends_the_process_does_so_here(oracle: Oracle, oracle_se
             path.mkdir() if number % 100 else path.symlink_to("nowhere")
             (directory / f"{number % 4 // 2 * 40:020d}.log").touch()
         found = newest_snapshot_trouble(str(directory))
-        said = oracle.ask("metadata_snapshot", directory=oracle.copy(directory), now_ms=NOW)
+        said = oracle.ask_of_copy("metadata_snapshot", directory, now_ms=NOW)
         exception = None if found is None else found.exception
         assert exception == said.get("error"), (oracle_seed, number, found, said)
         oracle.discard(directory)

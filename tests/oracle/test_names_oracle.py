@@ -10,10 +10,9 @@ import pytest
 from formats.names import canonical_name, file_prefix, has_no_offset
 from kcli.kafka.kraft.partition_start import load
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.targets import Selection
 from tests.oracle.written import truncated, written
+from tests.partitions import unit
 from tests.seeds import cases
 
 from .oracle import Oracle
@@ -63,7 +62,7 @@ def loaded_bases(partition: Partition) -> set[int]:
 
 def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
     """Compare what Kafka and kcli make of a directory; return what a file of this name came to."""
-    (partition,) = (Partition(target) for target in find([str(directory)], Selection()).targets)
+    partition = Partition(unit(directory).target)
     loaded = truncated(oracle, directory, None)["loaded"]
     answer = [note.kind for note in partition.unexpected_names]
     if loaded.get("error") == "NumberFormatException":

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Unit
 from kcli.jobs.held_log import RetentionQuery
 from kcli.jobs.rlmm import tiers
 from kcli.jobs.tiered_leader import with_metadata
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
-from tests.partitions import segment
-from tests.rows import named
+from tests.partitions import rows, segment
 from tests.seeds import cases
 
 from .logs import NOW
@@ -194,11 +193,6 @@ def unit_of(log: Tiered) -> Unit:
     return unit
 
 
-def rows(outcome: Outcome) -> list[dict[str, Any]]:
-    assert outcome.error is None, outcome.error
-    return [named(row) for row in outcome.rows]
-
-
 def random_limits(choose: random.Random, sizes: int) -> dict[str, str]:
     ms = choose.choice([-1, 3_600_000, choose.randrange(3_500_000, 3_600_001), 10])
     size = choose.choice([-1, -1, choose.randrange(sizes + 2)])
@@ -264,9 +258,9 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
         asked = range(specials["earliest_offset"], specials["earliest_local_offset"])
         asked = sorted(choose.sample(asked, min(25, len(asked))))
         times = [0, NOW, *(NOW - 3_600_000 + choose.randrange(60_000) for _ in range(12))]
-        said = oracle.ask(
+        said = oracle.ask_of_copy(
             "remote_log",
-            directory=oracle.copy(log.directory),
+            log.directory,
             storage=log.storage,
             topic_id=TOPIC_ID,
             events=log.events,

@@ -179,7 +179,7 @@ def test_a_copy_of_a_metadata_log_opens_as_the_log_does(
             continue
         assert outcome.error is None, outcome.error
         ends = ("log_start_offset", "log_end_offset", "high_watermark")
-        again = oracle.ask("metadata_log", directory=oracle.copy(out), now_ms=NOW)
+        again = oracle.ask_of_copy("metadata_log", out, now_ms=NOW)
         assert [again.get(name) for name in ends] == [said[name] for name in ends], (directory, out)
         assert {path.name for path in out.glob("*.checkpoint")} == {
             path.name for path in directory.glob("*.checkpoint")

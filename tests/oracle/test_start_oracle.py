@@ -19,14 +19,12 @@ from kcli.kafka.kraft.partition_start import LOAD_FAILED
 from kcli.kafka.storage.batch_records import LOOKUP_FAILED
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.find import find
 from kcli.logdir.segment import Walk
-from kcli.logdir.targets import Selection
 from kcli.rows import Failure
 from tests.oracle.damages import damaged
 from tests.oracle.truncations import assert_split
-from tests.partitions import recover_in_windows
-from tests.rows import named
+from tests.partitions import recover_in_windows, rows
+from tests.partitions import unit as unit_of
 from tests.seeds import cases
 
 from .damages import names
@@ -42,11 +40,6 @@ OFFSETS = 12
 REBUILT = {"IDX-001", "START-004"}
 UNSUPPORTED = "unsupported"
 """What kcli says that it cannot foresee: a segment that the broker would split."""
-
-
-def rows_of(outcome: Outcome) -> list[dict[str, Any]]:
-    assert outcome.error is None, outcome.error
-    return [named(row) for row in outcome.rows]
 
 
 def _as_error(listed: Outcome) -> Outcome:
@@ -92,13 +85,13 @@ def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target
     )
     ends = (said["log_start_offset"], said["log_end_offset"])
     for answer in listings:
-        (listed,) = rows_of(answer)
+        (listed,) = rows(answer)
         assert (listed["log_start_offset"], listed["log_end_offset"]) == ends, (listed, said)
         assert listed["latest_epoch"] == (said["epochs"][-1][0] if said["epochs"] else None)
-    assert [[found["epoch"], found["start_offset"]] for found in rows_of(answers[1])] == said["epochs"]
-    assert {found["log_end_offset"] for found in rows_of(answers[2])} == {ends[1]}
+    assert [[found["epoch"], found["start_offset"]] for found in rows(answers[1])] == said["epochs"]
+    assert {found["log_end_offset"] for found in rows(answers[2])} == {ends[1]}
     if answers[4].error is None:
-        (truncation,) = rows_of(answers[4])
+        (truncation,) = rows(answers[4])
         before = (truncation["log_start_offset_before"], truncation["log_end_offset_before"])
         assert before == ends
         assert [[e["epoch"], e["start_offset"]] for e in truncation["epochs_before"]] == said["epochs"]
@@ -112,7 +105,7 @@ def assert_lookup_agrees(outcome: Outcome, said: dict[str, Any], *, with_index: 
         assert outcome.error.error == LOOKUP_FAILED, (outcome.error, said)
         assert said["error"] in outcome.error.message, (outcome.error, said)
         return
-    (mine,) = rows_of(outcome)
+    (mine,) = rows(outcome)
     assert mine["found"] == said.get("found", False), (mine, said)
     # the entries of a rebuilt index depend on index.interval.bytes, which no lookup knows
     with_index = with_index and not REBUILT & {finding.code for finding in outcome.findings}
@@ -127,7 +120,7 @@ def assert_timestamp_agrees(outcome: Outcome, said: dict[str, Any] | None) -> No
     if said is not None and "error" in said:
         assert outcome.error is not None, said
         return
-    (mine,) = rows_of(outcome)
+    (mine,) = rows(outcome)
     assert mine["found"] == (said is not None), (mine, said)
     if said is not None:
         assert (mine["offset"], mine["record_timestamp"]) == (said["offset"], said["timestamp"]), said
@@ -143,12 +136,10 @@ def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) 
         0,
         *(NOW - 3_600_000 + choose.randrange(-700_000, 700_000) for _ in range(4)),
     ]
-    copy = oracle.copy(directory)
     opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
     # recovery fails by the entries that it adds to an index; only `truncate` has an option for its interval
     opening["index_interval_bytes"] = DEFAULT_INDEX_INTERVAL_BYTES
-    said = oracle.ask("lookup", directory=copy, offsets=offsets, timestamps=timestamps, **opening)
-    oracle.discard(copy)
+    said = oracle.ask_of_copy("lookup", directory, offsets=offsets, timestamps=timestamps, **opening)
     try:
         reason = assert_start_agrees(unit, log, said, choose.randrange(end + 1))
         if reason is None:
@@ -199,8 +190,7 @@ def test_a_clean_start_reads_the_log_from_its_first_unstable_offset_on(
         data[position + 8 : position + 12] = bytes([0, 0, 0, 1])
         path.write_bytes(data)
         opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
-        said = oracle.ask("lookup", directory=oracle.copy(directory), **opening)
-        (target,) = find([str(directory.parent)], Selection()).targets
+        said = oracle.ask_of_copy("lookup", directory, **opening)
         end = choose.randrange(facts["log_end_offset"])
-        assert_start_agrees(Unit(number=0, targets=(target,)), log, said, end)
+        assert_start_agrees(unit_of(directory.parent), log, said, end)
         log.remove()

@@ -14,13 +14,12 @@ import pytest
 from kcli.engine.contract import Unit
 from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.startup.replica_start import startup
-from kcli.logdir.find import find
-from kcli.logdir.targets import Selection
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.oracle.damages import damaged, names
 from tests.oracle.metadata_logs import written
 from tests.oracle.truncations import assert_split, judged_producer
-from tests.partitions import recover_in_windows
+from tests.partitions import recover_in_windows, snapshot
+from tests.partitions import unit as unit_of
 from tests.rows import named
 from tests.seeds import cases
 
@@ -39,10 +38,6 @@ CHECKED = 5
 METADATA_LOGS = 30
 SPLITS = 12
 STRAYS = ("notes.txt", "00000000000000000007.log.1.deleted", "leader-epoch-checkpoint.tmp", "x.index.tmp")
-
-
-def contents(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
 
 
 def predicted(before: dict[str, bytes], files: list[dict[str, Any]]) -> dict[str, tuple[str, int]]:
@@ -100,13 +95,13 @@ def one_case(
     if choose.random() < 0.2:
         (directory / choose.choice(STRAYS)).write_bytes(choose.randbytes(20))
     tiered = choose.random() < 0.2
-    before = contents(directory)
+    before = snapshot(directory)
     copy = oracle.copy(directory)
     opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
     (said,) = oracle.ask(
         "truncate", directory=copy, restart="none", remote_enabled=tiered, **opening
     ).values()
-    after = contents(copy)
+    after = snapshot(copy)
     oracle.discard(copy)
     request = StartRequest(
         now_ms=NOW,
@@ -171,8 +166,7 @@ def overflowing(log: RandomLog, choose: random.Random, into: Path) -> tuple[Unit
     for suffix in choose.choice([(), (".index",), (".index", ".timeindex"), (".index", ".txnindex")]):
         path.with_suffix(suffix).unlink(missing_ok=True)
         done.append(suffix)
-    (target,) = find([str(root)], Selection()).targets
-    return Unit(number=0, targets=(target,)), done
+    return unit_of(root), done
 
 
 def test_a_segment_whose_offsets_leave_its_range_is_split(oracle: Oracle, oracle_seed: int, tmp_path: Path):
@@ -189,12 +183,9 @@ def test_the_files_of_a_metadata_log_are_as_predicted(oracle: Oracle, oracle_see
     for number in range(cases(METADATA_LOGS)):
         choose = random.Random(f"startup:{oracle_seed}:{number}")
         directory, _ = written(oracle, choose, choose.choice([0, 0, 0, 40]))
-        before = contents(directory)
-        copy = oracle.copy(directory)
-        said = oracle.ask("metadata_log", directory=copy, now_ms=NOW)
-        oracle.discard(copy)
-        (target,) = find([str(directory)], Selection()).targets
-        (row,) = map(named, startup(Unit(number=0, targets=(target,)), request=StartRequest(now_ms=NOW)).rows)
+        before = snapshot(directory)
+        said = oracle.ask_of_copy("metadata_log", directory, now_ms=NOW)
+        (row,) = map(named, startup(unit_of(directory), request=StartRequest(now_ms=NOW)).rows)
         output = f"{oracle_seed}:{number} {sorted(before)} {said}"
         assert row["error"] == said.get("error"), output
         if "error" not in said:

@@ -12,11 +12,9 @@ import pytest
 from kcli.jobs.truncate.truncate import Request
 from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE
-from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.targets import Selection
-from tests.oracle.truncations import SPLIT, agree, assert_split, judged_producer, predicted
-from tests.partitions import recover_in_windows
+from tests.oracle.truncations import SPLIT, agree, assert_split, judged_producer, predicted, thrown
+from tests.partitions import recover_in_windows, unit
 from tests.recordings import pack
 from tests.seeds import cases
 
@@ -109,7 +107,7 @@ def agree_on_batches(row: dict[str, Any], batches: list[dict[str, int]], first_b
 
 
 def partition_of(directory: Path) -> Partition:
-    return Partition(find([str(directory)], Selection()).targets[0])
+    return Partition(unit(directory).target)
 
 
 def is_tiered(directory: Path) -> bool:
@@ -175,9 +173,9 @@ def agree_on_one_case(oracle: Oracle, choose: random.Random, name: str) -> None:
     )
     row, refused = predicted(directory, request)
     before = {int(path.name.partition(".")[0]) for path in names(directory, ".snapshot")}
-    judged = oracle.ask(
+    judged = oracle.ask_of_copy(
         "truncate",
-        directory=oracle.copy(directory),
+        directory,
         clean=clean,
         log_start_offset=log_start,
         recovery_point=recovery_point,
@@ -190,10 +188,7 @@ def agree_on_one_case(oracle: Oracle, choose: random.Random, name: str) -> None:
     if refused == SPLIT:
         assert_split(judged["loaded"], directory)
         return
-    thrown = next(
-        (judged[stage] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None
-    )
-    assert refused == (thrown["error"] if thrown else None), (output, thrown)
+    assert refused == thrown(judged), (output, judged["loaded"])
     try:
         if row is not None:
             agree(row, judged, before)
@@ -239,9 +234,9 @@ def test_truncation_of_recorded_directories(
             **sizes,
         )
         row, refused = predicted(directory, request)
-        judged = oracle.ask(
+        judged = oracle.ask_of_copy(
             "truncate",
-            directory=oracle.copy(directory),
+            directory,
             clean=clean,
             log_start_offset=log_start,
             recovery_point=recovery_point,
@@ -251,11 +246,7 @@ def test_truncation_of_recorded_directories(
             remote_enabled=is_tiered(directory),
             **sizes,
         )
-        thrown = next(
-            (judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})),
-            None,
-        )
-        assert refused == thrown, (directory, request, judged["loaded"])
+        assert refused == thrown(judged), (directory, request, judged["loaded"])
         if row is not None:
             agree(row, judged, {int(path.name.partition(".")[0]) for path in names(directory, ".snapshot")})
             agree_on_producers(directory, request, judged["loaded"])

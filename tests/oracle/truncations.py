@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kcli.engine.contract import Unit
 from kcli.jobs.truncate.truncate import WOULD_FAIL, Request, dry_run
 from kcli.kafka.kraft.partition_start import LOAD_FAILED
-from kcli.logdir.find import find
-from kcli.logdir.targets import Selection
 from tests.oracle.damages import names
+from tests.partitions import unit
 from tests.rows import named
 
 SPLIT = "split"
@@ -19,8 +17,7 @@ SPLIT = "split"
 
 def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None, str | None]:
     """Return the row of a dry run, the exception's name where the log does not load, or SPLIT."""
-    found = find([str(directory)], Selection())
-    outcome = dry_run(Unit(number=0, targets=(found.targets[0],)), request=request)
+    outcome = dry_run(unit(directory), request=request)
     if outcome.error is not None:
         if outcome.error.error == "unsupported":
             assert "the broker splits the segment" in outcome.error.message
@@ -28,6 +25,12 @@ def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None,
         assert outcome.error.error in {LOAD_FAILED, WOULD_FAIL}, outcome.error
         return None, outcome.error.message.split(": ")[1]
     return named(outcome.rows[0]), None
+
+
+def thrown(judged: dict[str, Any]) -> str | None:
+    """Return the first exception that the judge met, at the load or the truncation."""
+    said = (judged.get(stage, {}).get("error") for stage in ("loaded", "truncated"))
+    return next(filter(None, said), None)
 
 
 def snapshots(report: dict[str, Any]) -> set[int]:

@@ -35,4 +35,4 @@ def written(oracle: Oracle, **knobs) -> tuple[Path, dict]:
 
 def truncated(oracle: Oracle, directory: Path, target: int | None, **options) -> dict:
     options = {"high_watermark": 10**9, **SMALL, **options}
-    return oracle.ask("truncate", directory=oracle.copy(directory), target=target, **options)
+    return oracle.ask_of_copy("truncate", directory, target=target, **options)
