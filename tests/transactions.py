@@ -36,8 +36,13 @@ def sent(base, producer, epoch=0, count=1, *, timestamp=NOW, sequence=0, transac
 def ended(offset, producer, epoch=0, *, commits=True, timestamp=NOW, coordinator_epoch=0):
     """Return the batch of an end marker."""
     key = struct.pack(">hh", 0, COMMIT if commits else ABORT)
+    return control(offset, producer, key, struct.pack(">hi", 0, coordinator_epoch), epoch, timestamp)
+
+
+def control(offset, producer, key, value=b"\0\0\0\0\0\1", epoch=0, timestamp=NOW):
+    """Return a control batch of a producer."""
     return put_records(
-        [put_record(key=key, value=struct.pack(">hi", 0, coordinator_epoch))],
+        [put_record(key=key, value=value)],
         base_offset=offset,
         producer_id=producer,
         producer_epoch=epoch,

@@ -36,11 +36,7 @@ LARGEST_WRAPPER = 64 * 1024 * 1024
 
 E = TypeVar("E", bound=tuple[Any, ...])
 
-_DELTAS = {
-    magic: form.layout.only("last_offset_delta")
-    for magic, form in BATCH_FORMATS.items()
-    if not is_legacy(magic)
-}
+_DELTA = BATCH_FORMATS[LATEST].layout.only("last_offset_delta")
 _ATTRIBUTES = MESSAGE_V0.only("attributes")
 
 CORRUPT_RECORD = "CorruptRecordException"
@@ -134,8 +130,7 @@ def last_offset(log: DataFile, batch: FileBatch) -> int:
     if is_legacy(batch.magic):
         return batch.base_offset
     _whole_header(log, batch)
-    delta = _DELTAS[LATEST]
-    return batch.base_offset + int(delta.unpack_from(batch.window, batch.at)[0])
+    return batch.base_offset + int(_DELTA.unpack_from(batch.window, batch.at)[0])
 
 
 def header(log: DataFile, batch: FileBatch) -> BatchHeader:

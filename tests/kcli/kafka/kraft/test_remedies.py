@@ -11,6 +11,8 @@ from tests.starts.observe import prepare
 
 D1, ORDERS, QUORUM = "d1/{}", "d1/orders-1/{}", "d0/__cluster_metadata-0/{}"
 """Where a file lies."""
+EPOCHS = "leader-epoch-checkpoint"
+CHECKPOINT, NO_NODE = "reading checkpoint file", "RuntimeException: Error: node ID not found"
 NULS, EMPTY, CUT = "nothing but NUL bytes", "an empty file", "a file that is cut"
 
 
@@ -30,54 +32,19 @@ def left(path, kind):
 @pytest.mark.parametrize(
     ("place", "name", "kind", "outcome", "words", "todo"),
     [
-        (
-            D1,
-            "recovery-point-offset-checkpoint",
-            NULS,
-            "starts-degraded",
-            "reading checkpoint file",
-            "move it",
-        ),
-        (
-            D1,
-            "replication-offset-checkpoint",
-            CUT,
-            "starts-degraded",
-            "reading checkpoint file",
-            "move it away",
-        ),
+        (D1, "recovery-point-offset-checkpoint", NULS, "starts-degraded", CHECKPOINT, "move it"),
+        (D1, "replication-offset-checkpoint", CUT, "starts-degraded", CHECKPOINT, "move it away"),
         (D1, "log-start-offset-checkpoint", EMPTY, "starts", None, None),
-        (D1, "meta.properties", NULS, "fails", "RuntimeException: Error: node ID not found", "node.id=1"),
-        (D1, "meta.properties", EMPTY, "fails", "RuntimeException: Error: node ID not found", "cluster.id="),
-        (
-            ORDERS,
-            "leader-epoch-checkpoint",
-            NULS,
-            "starts-degraded",
-            "reading checkpoint file",
-            "kcli salvage",
-        ),
-        (ORDERS, "leader-epoch-checkpoint", EMPTY, "starts", None, None),
-        (
-            ORDERS,
-            "partition.metadata",
-            NULS,
-            "starts-degraded",
-            "reading partition metadata file",
-            "topic_id: ",
-        ),
+        (D1, "meta.properties", NULS, "fails", NO_NODE, "node.id=1"),
+        (D1, "meta.properties", EMPTY, "fails", NO_NODE, "cluster.id="),
+        (ORDERS, EPOCHS, NULS, "starts-degraded", CHECKPOINT, "kcli salvage"),
+        (ORDERS, EPOCHS, EMPTY, "starts", None, None),
+        (ORDERS, "partition.metadata", NULS, "starts-degraded", "reading partition metadata", "topic_id: "),
         (ORDERS, "partition.metadata", EMPTY, "fails", "NullPointerException", "topic_id: "),
         (ORDERS, "partition.metadata", CUT, "fails", "IllegalArgumentException", "topic_id: "),
-        (QUORUM, "quorum-state", NULS, "fails", "Error while reading the Quorum status", "move it away"),
-        (
-            QUORUM,
-            "leader-epoch-checkpoint",
-            NULS,
-            "fails",
-            "reading checkpoint file",
-            "move it away: the start",
-        ),
-        (QUORUM, "quorum-state", CUT, "fails", "Error while reading the Quorum status", "move it away"),
+        (QUORUM, "quorum-state", NULS, "fails", "reading the Quorum status", "move it away"),
+        (QUORUM, EPOCHS, NULS, "fails", CHECKPOINT, "move it away: the start"),
+        (QUORUM, "quorum-state", CUT, "fails", "reading the Quorum status", "move it away"),
     ],
 )
 def test_a_file_that_a_crash_left_is_named_with_what_to_do(

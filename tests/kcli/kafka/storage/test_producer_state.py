@@ -6,20 +6,17 @@ import tracemalloc
 import pytest
 
 from formats.bounds import LARGEST_CONTROL_BATCH
-from formats.producer_snapshot import (
-    ProducerEntry,
-)
+from formats.producer_snapshot import ProducerEntry
 from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT, Producer, ProducerState, replay
 from kcli.logdir.buffers import FileError
 from kcli.logdir.targets import PRODUCER_EXPIRATION_MS
-from tests.builders import put_record, put_records
+from tests.builders import put_records
 from tests.partitions import put_range
-from tests.transactions import snapshot_file
+from tests.transactions import CONTROL, TRANSACTIONAL, control, snapshot_file
 
 NOW = 10 * PRODUCER_EXPIRATION_MS
-TRANSACTIONAL, CONTROL = 0x10, 0x20
 COMMIT = 1
 
 
@@ -30,20 +27,8 @@ def state(disk=None, **fields):
     )
 
 
-def marker(offset, producer, kind, key=None, value=None):
-    record = put_record(
-        key=struct.pack(">hh", 0, kind) if key is None else key,
-        value=struct.pack(">hi", 0, 1) if value is None else value,
-    )
-    return put_records(
-        [record],
-        base_offset=offset,
-        producer_id=producer,
-        producer_epoch=0,
-        attributes=TRANSACTIONAL | CONTROL,
-        base_timestamp=NOW,
-        max_timestamp=NOW,
-    )
+def marker(offset, producer, kind, **fields):
+    return control(offset, producer, **{"key": struct.pack(">hh", 0, kind), "timestamp": NOW, **fields})
 
 
 def data(offset, producer=-1, count=1, transactional=False):

@@ -16,24 +16,12 @@ from kcli.kafka.storage.recovery import RecoveryError, recover
 from tests.builders import put_batch, put_record, put_records
 from tests.formats.recorded import stored
 from tests.partitions import put_range, recover_in_windows
+from tests.transactions import TRANSACTIONAL, control
 
 LOGS = 300
 BASE = 100
 WINDOWS = (64, 300, 1 << 20)
-TRANSACTIONAL, CONTROL = 0x10, 0x20
 OLD = stored("v1-none.log")[:200]
-
-
-def marker(offset, producer, kind):
-    record = put_record(key=struct.pack(">hh", 0, kind), value=struct.pack(">hi", 0, 1))
-    return put_records(
-        [record],
-        base_offset=offset,
-        producer_id=producer,
-        producer_epoch=0,
-        attributes=TRANSACTIONAL | CONTROL,
-        max_timestamp=offset,
-    )
 
 
 def old_message(offset, magic, body):
@@ -57,7 +45,8 @@ def batch(choose, offset):
     if kind == 2:
         return put_range(offset, count, **times, **written, attributes=TRANSACTIONAL), offset + count
     if kind == 3:
-        return marker(offset, producer, choose.choice((0, 1, 1, 3))), offset + 1
+        key = struct.pack(">hh", 0, choose.choice((0, 1, 1, 3)))
+        return control(offset, producer, key, timestamp=offset), offset + 1
     if kind == 4:
         return OLD, offset
     if kind == 5:
