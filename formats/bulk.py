@@ -16,7 +16,6 @@ to 6 mean nothing.
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -169,26 +168,19 @@ def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Head
     return checked(links, at, gathered(window, at), window)
 
 
-@cache
-def dtype() -> np.dtype[Any]:
-    """Return the dtype of the columns."""
-    columns: np.dtype[Any] = BATCH.dtype
-    return columns
-
-
 def gathered(window: Buffer, positions: Sequence[int] | NDArray[np.int64]) -> Fields:
     """Return the 61 bytes at each position as one structured array, a copy."""
     at = np.asarray(positions, np.int64)
     if not len(at):
-        return np.empty(0, dtype())
+        return np.empty(0, BATCH.dtype)
     places = np.ndarray((len(window) - HEADER_SIZE + 1,), f"V{HEADER_SIZE}", window, strides=(1,))
-    fields: Fields = places[at].view(dtype())
+    fields: Fields = places[at].view(BATCH.dtype)
     return fields
 
 
 def rows(buffer: Buffer, count: int) -> Fields:
     """Return headers that lie one after the other as one structured array, a copy."""
-    fields: Fields = np.frombuffer(buffer, dtype(), count).copy()
+    fields: Fields = np.frombuffer(buffer, BATCH.dtype, count).copy()
     return fields
 
 
@@ -196,7 +188,7 @@ def together(columns: Sequence[Fields]) -> Fields:
     """Return the headers of several arrays, in order; numpy would compare their types field by field."""
     if len(columns) == 1:
         return columns[0]
-    fields: Fields = np.concatenate([fields.view(f"V{HEADER_SIZE}") for fields in columns]).view(dtype())
+    fields: Fields = np.concatenate([fields.view(f"V{HEADER_SIZE}") for fields in columns]).view(BATCH.dtype)
     return fields
 
 

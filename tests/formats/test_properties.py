@@ -14,15 +14,6 @@ from formats.properties import (
 from tests.formats.files import answers, units
 
 
-@pytest.mark.parametrize(
-    ("data", "position", "field"), [(b"a=\\u12", 0, "line 1"), (b"# x\nb\\u00g0=1", 4, "line 2")]
-)
-def test_bad_escape(data, position, field):
-    with pytest.raises(CorruptError) as raised:
-        read_properties(data)
-    assert (raised.value.position, raised.value.field) == (position, field)
-
-
 def without_lone_surrogates(hexed):
     if hexed == "-":
         return hexed
@@ -53,24 +44,6 @@ def test_meta_properties_as_kafka():
         assert mine == answer, data
 
 
-@pytest.mark.parametrize(
-    ("data", "kind", "position", "field"),
-    [
-        (b"#\nversion=2\n", UnsupportedError, 2, "version"),
-        (b"version=x\n", CorruptError, 0, "line 1, version"),
-        (b"version=1\ncluster.id=c\n", CorruptError, 23, "node.id"),
-        (b"version=1\nnode.id=1\n", CorruptError, 20, "cluster.id"),
-        (b"version=1\ncluster.id=c\nnode.id=1 \n", CorruptError, 23, "line 3, node.id"),
-        (b"broker.id=\n", CorruptError, 0, "line 1, broker.id"),
-        (b"directory.id=x\n", CorruptError, 0, "line 1, directory.id"),
-    ],
-)
-def test_bad_meta_properties(data, kind, position, field):
-    with pytest.raises(kind) as raised:
-        read_meta_properties(data)
-    assert (raised.value.position, raised.value.field) == (position, field)
-
-
 def test_partition_metadata_as_kafka():
     for data, _, answer in answers("pm"):
         try:
@@ -83,22 +56,31 @@ def test_partition_metadata_as_kafka():
 
 
 @pytest.mark.parametrize(
-    ("data", "kind", "position", "field"),
+    ("read", "data", "kind", "position", "field"),
     [
-        (b"", TruncatedError, 0, "line 1"),
-        (b"version: 0\n", TruncatedError, 11, "line 2"),
-        (b"version: -1\n", UnsupportedError, 0, "version"),
-        (b"version: x\n", CorruptError, 0, "line 1"),
-        (b"version:0\n", CorruptError, 0, "line 1"),
-        (b"version: 0\n\n", CorruptError, 11, "line 2"),
-        (b"version: 0\ntopic_id: abc", CorruptError, 11, "line 2, topic_id"),
-        (b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA", CorruptError, 11, "topic_id"),
-        (b"version: 0\ntopic_id: \xff", CorruptError, 21, "line 2"),
+        (read_properties, b"a=\\u12", CorruptError, 0, "line 1"),
+        (read_properties, b"# x\nb\\u00g0=1", CorruptError, 4, "line 2"),
+        (read_meta_properties, b"#\nversion=2\n", UnsupportedError, 2, "version"),
+        (read_meta_properties, b"version=x\n", CorruptError, 0, "line 1, version"),
+        (read_meta_properties, b"version=1\ncluster.id=c\n", CorruptError, 23, "node.id"),
+        (read_meta_properties, b"version=1\nnode.id=1\n", CorruptError, 20, "cluster.id"),
+        (read_meta_properties, b"version=1\ncluster.id=c\nnode.id=1 \n", CorruptError, 23, "line 3, node.id"),
+        (read_meta_properties, b"broker.id=\n", CorruptError, 0, "line 1, broker.id"),
+        (read_meta_properties, b"directory.id=x\n", CorruptError, 0, "line 1, directory.id"),
+        (read_partition_metadata, b"", TruncatedError, 0, "line 1"),
+        (read_partition_metadata, b"version: 0\n", TruncatedError, 11, "line 2"),
+        (read_partition_metadata, b"version: -1\n", UnsupportedError, 0, "version"),
+        (read_partition_metadata, b"version: x\n", CorruptError, 0, "line 1"),
+        (read_partition_metadata, b"version:0\n", CorruptError, 0, "line 1"),
+        (read_partition_metadata, b"version: 0\n\n", CorruptError, 11, "line 2"),
+        (read_partition_metadata, b"version: 0\ntopic_id: abc", CorruptError, 11, "line 2, topic_id"),
+        (read_partition_metadata, b"version: 0\ntopic_id: " + b"A" * 22, CorruptError, 11, "topic_id"),
+        (read_partition_metadata, b"version: 0\ntopic_id: \xff", CorruptError, 21, "line 2"),
     ],
 )
-def test_bad_partition_metadata(data, kind, position, field):
+def test_what_is_wrong_and_where(read, data, kind, position, field):
     with pytest.raises(kind) as raised:
-        read_partition_metadata(data)
+        read(data)
     assert (raised.value.position, raised.value.field) == (position, field)
 
 

@@ -240,7 +240,7 @@ def metadata_values():
 
 
 TWINS = {
-    "headers": Twin((bulk.chain, bulk.headers, bulk.checked, bulk.dtype), fast_headers, plain_headers, logs),
+    "headers": Twin((bulk.chain, bulk.headers, bulk.checked), fast_headers, plain_headers, logs),
     "checksums": Twin((checksums.valid,), fast_checksums, lambda data: [*map(is_valid, whole(data))], logs),
     "records": Twin((record_columns.record_columns,), fast_records, plain_records, logs),
     "types of markers": Twin((bulk.marker_types,), types_of_markers, decoded_types, logs),
