@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -94,6 +93,8 @@ def _double(value: float) -> str:
     """Return a number as Double.toString does from Java 19: the nearest two digits where one would do."""
     if value == 0 or _LEAST_PLAIN <= abs(value) < _LEAST_SCIENTIFIC:
         return repr(value)
+    from decimal import Decimal
+
     two = f"{value:.1e}"
     shortest = Decimal(two if float(two) == value else repr(value)).normalize()
     digits, _, exponent = f"{shortest:E}".partition("E")
