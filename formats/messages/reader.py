@@ -17,6 +17,7 @@ type, and reading goes on after it.
 
 from collections.abc import Callable
 from functools import cache
+from itertools import groupby
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from formats import primitives
@@ -115,6 +116,7 @@ class NeverDefault(dict[str, Value]):
 
 
 Reader: TypeAlias = Callable[[Buffer, int, Collector], tuple[Any, int]]
+_Elements: TypeAlias = Callable[[Buffer, int, int, Collector], tuple[list[Value], int]]
 _Step: TypeAlias = Callable[[Buffer, int, Collector, dict[str, Value]], int]
 
 
@@ -149,11 +151,7 @@ def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Re
     """Return the reader of a struct and the fewest bytes that it can have."""
     present = [field for field in fields if version.number in field.versions]
     plain = [field for field in present if field.tag is None]
-    tagged = {
-        field.tag: _one(name, field, _value(name, field, version)[0])
-        for field in present
-        if field.tag is not None
-    }
+    tagged = {field.tag: _steps(name, [field], version)[0][0] for field in present if field.tag is not None}
     steps, smallest = _steps(name, plain, version)
     of_other_versions = {field.tag for field in fields if field.tag is not None} - tagged.keys()
     tags = _tags(name, tagged, of_other_versions) if version.flexible else None
@@ -177,22 +175,20 @@ def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Re
 
 
 def _steps(name: str, fields: list[Field], version: _Version) -> tuple[list[_Step], int]:
+    """Return the readers of fields, one for those of fixed width side by side, and their fewest bytes."""
     steps: list[_Step] = []
-    smallest, at = 0, 0
-    while at < len(fields):
-        run = at
-        while run < len(fields) and _is_fixed(fields[run]):
-            run += 1
-        if run > at + 1:
-            layout = fixed_layout(name, fields[at:run])
-            steps.append(_fixed_run(name, layout, fields[at:run]))
+    smallest = 0
+    for is_fixed, run in groupby(fields, _is_fixed):
+        some = [*run]
+        if is_fixed:
+            layout = fixed_layout(name, some)
+            steps.append(_fixed_run(name, layout, some))
             smallest += layout.size
-            at = run
-        else:
-            read, least = _value(name, fields[at], version)
-            steps.append(_one(name, fields[at], read))
+            continue
+        for field in some:
+            read, least = _value(name, field, version)
+            steps.append(_one(name, field, read))
             smallest += least
-            at += 1
     return steps, smallest
 
 
@@ -242,7 +238,7 @@ def _one(owner: str, field: Field, read: Reader) -> _Step:
 
 
 def _value(owner: str, field: Field, version: _Version) -> tuple[Reader, int]:
-    """Return the reader of one field's value and the fewest bytes that it can have."""
+    """Return the reader of a value of no fixed width and the fewest bytes that it can have."""
     label = f"{owner} {field.name}"
     if field.array:
         return _array(label, field, version)
@@ -253,20 +249,7 @@ def _value(owner: str, field: Field, version: _Version) -> tuple[Reader, int]:
         return read, smallest
     if field.type == "string":
         return _string(label, version, nullable=field.nullable), 1 if version.flexible else 2
-    if field.type == "bytes":
-        return _bytes(label, version, nullable=field.nullable), 1 if version.flexible else 4
-    return _fixed(label, field)
-
-
-def _fixed(label: str, field: Field) -> tuple[Reader, int]:
-    layout = fixed_layout(label.split(" ", maxsplit=1)[0], [field])
-    make, values_at, size = FIXED[field.type][1], layout.values, layout.size
-
-    def read(buffer: Buffer, position: int, _collector: Collector) -> tuple[Value, int]:
-        (value,) = values_at(buffer, position)
-        return value if make is None else make(value), position + size
-
-    return read, size
+    return _bytes(label, version, nullable=field.nullable), 1 if version.flexible else 4
 
 
 def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
@@ -317,14 +300,11 @@ def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
 
 
 def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
-    element, smallest = _value(
-        label.split(" ", maxsplit=1)[0], field._replace(array=False, nullable=False, tag=None), version
+    read_elements, smallest = (
+        _fixed_elements(field) if field.type in FIXED else _elements(label, field, version)
     )
-    layout = fixed_layout("element", [field]) if field.type in FIXED else None
-    make = FIXED[field.type][1] if field.type in FIXED else None
     weight = 1 if field.struct is None else STRUCT_WEIGHT
     read_count = primitives.compact_length if version.flexible else primitives.int32
-    plain_structs = _plain_structs(field, version)
 
     def read(buffer: Buffer, position: int, collector: Collector) -> tuple[list[Value] | None, int]:
         count, after = read_count(buffer, position, label)
@@ -338,22 +318,40 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
             least, left = f"{count} elements of {smallest} bytes or more", len(buffer) - after
             raise TruncatedError(position, label, least, f"{left} bytes")
         collector.spend(position, label, count, weight)
-        if layout is not None:
-            end = after + count * smallest
-            elements = memoryview(buffer)[after:end]
-            return [make(value) if make else value for (value,) in layout.all_values(elements)], end
+        return read_elements(buffer, after, count, collector)
+
+    return read, 1 if version.flexible else 4
+
+
+def _fixed_elements(field: Field) -> tuple[_Elements, int]:
+    layout, make = fixed_layout("element", [field]), FIXED[field.type][1]
+
+    def read(buffer: Buffer, at: int, count: int, _collector: Collector) -> tuple[list[Value], int]:
+        end = at + count * layout.size
+        elements = layout.all_values(memoryview(buffer)[at:end])
+        return [make(value) if make else value for (value,) in elements], end
+
+    return read, layout.size
+
+
+def _elements(label: str, field: Field, version: _Version) -> tuple[_Elements, int]:
+    one = field._replace(array=False, nullable=False, tag=None)
+    element, smallest = _value(label.split(" ", maxsplit=1)[0], one, version)
+    plain_structs = _plain_structs(field, version)
+
+    def read(buffer: Buffer, at: int, count: int, collector: Collector) -> tuple[list[Value], int]:
         if plain_structs is not None and collector.spans is None:
-            end = after + count * smallest
-            structs = plain_structs(memoryview(buffer)[after:end])
+            end = at + count * smallest
+            structs = plain_structs(memoryview(buffer)[at:end])
             if structs is not None:
                 return structs, end
         values = []
         for _ in range(count):
-            value, after = element(buffer, after, collector)
+            value, at = element(buffer, at, collector)
             values.append(value)
-        return values, after
+        return values, at
 
-    return read, 1 if version.flexible else 4
+    return read, smallest
 
 
 def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[Value] | None] | None:
