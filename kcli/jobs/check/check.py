@@ -168,7 +168,7 @@ class CheckLog:
         limit = self.scan.options.max_batch_bytes if self.records and not is_quick else None
         judge = SegmentJudge(unit.target, limit, headers_alone=is_quick)
         scan = ScanLog(replace(self.scan.options, verify=False)) if is_quick else self.scan
-        scanned = scan.read(unit, judge.observe)
+        scanned = scan.read(unit, judge)
         if scanned.log is None:
             return CheckedUnit(scanned)
         facts = judge.end(scanned.log)

@@ -17,7 +17,7 @@ from kcli.jobs import common
 from kcli.jobs.log_pass.log_targets import directory_of, identity
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.log_scan import Defects, LogScan, Observe, scan_log
+from kcli.kafka.integrity.log_scan import Defects, LogScan, Observer, scan_log
 from kcli.kafka.integrity.summary import EMPTY, Codec, Summary, merge
 from kcli.kafka.kraft.partition_start import inspect
 from kcli.logdir.buffers import FileError, Reading
@@ -101,8 +101,8 @@ class ScanLog:
         scanned = common.until_whole(unit, lambda: self.read(unit), lambda one: one.error)
         return Outcome(number=unit.number, partial=scanned)
 
-    def read(self, unit: Unit, observe: Observe | None = None) -> ScannedUnit:
-        """Return what is in a unit; `observe` as of `scan_log`."""
+    def read(self, unit: Unit, observer: Observer | None = None) -> ScannedUnit:
+        """Return what is in a unit; `observer` as of `scan_log`."""
         options = self.options
         try:
             if unit.target.kind == PARTITION:
@@ -110,7 +110,7 @@ class ScanLog:
             base = segment_base(unit.target)
             largest = options.max_batch_bytes if options.ratio else None
             with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
-                log = scan_log(file, base, verify=options.verify, largest=largest, observe=observe)
+                log = scan_log(file, base, verify=options.verify, largest=largest, observer=observer)
             facts = common.facts_around(unit.target)
             findings = common.log_dir_findings(unit.target, facts)
             return ScannedUnit(unit, common.source_of(unit.target, facts), log, tuple(findings))

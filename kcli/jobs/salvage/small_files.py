@@ -11,7 +11,7 @@ from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, parse_file
 from formats.properties import read_partition_metadata
 from formats.quorum import read_quorum_state
 from kcli.jobs.salvage.partition_copy import FILE_NOT_SAVED, MADE_ANEW, PartitionCopy, copy_bytes
-from kcli.kafka.integrity.checks.batches import EpochJudge, EpochRun, joined, misfits
+from kcli.kafka.integrity.checks.batches import EpochJudge, EpochRun, good_batches, misfits
 from kcli.kafka.kraft.log_settings import NEVER_TIERED
 from kcli.kafka.kraft.metadata_loader import configuration_of
 from kcli.kafka.kraft.metadata_snapshot import snapshot_trouble
@@ -203,5 +203,5 @@ def _runs(loaded: LoadedLog) -> Iterator[EpochRun]:
         judge = EpochJudge()
         with segment.log() as log:
             for window in BulkWalk(log, 0, segment.log_size, verify=False):
-                judge.add_batches(joined([(window, None)]))
+                judge.add_batches(good_batches(window, None))
         yield from judge.runs

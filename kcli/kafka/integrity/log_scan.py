@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,16 @@ BATCHES_A_BLOCK = 8192
 NO_MARKER = -1
 MOST_GAPS = 1000
 """Damaged ranges of one log that are reported one by one."""
-Observe: TypeAlias = Callable[[Window, NDArray[np.int8]], None]
-"""Takes a window and the types of its end markers, while its bytes are there."""
+
+
+class Observer(Protocol):
+    """Who looks on while a log is read."""
+
+    def see_window(self, window: Window) -> None:
+        """Look at a window while its bytes are there."""
+
+    def see_batches(self, batches: Window, marker_types: NDArray[np.int8]) -> None:
+        """Look at the batches of some windows in a row, without their bytes, and the types of end markers."""
 
 
 class Defects(NamedTuple):
@@ -61,32 +69,31 @@ def scan_log(
     *,
     verify: bool = True,
     largest: int | None = None,
-    observe: Observe | None = None,
+    observer: Observer | None = None,
 ) -> LogScan:
     """Return what lies in a log, past damage; `base` is the base offset of a segment, None for another log.
 
-    `verify`: checksums are looked at. `largest`: bytes of what is decompressed. `observe` gets each window.
+    `verify`: checksums are looked at. `largest`: bytes of what is decompressed.
     """
     stop, summary, defects = Stop("end", 0), EMPTY, dict[str, Defects]()
     gaps: list[DamagedRange] = []
     parts: list[_Part] = []
     count = gap_count = 0
     for item in verified_windows(file, 0, verify=verify):
-        if isinstance(item, Window):
-            parts.append(_part(file, item, largest, observe))
-            count += len(item.positions)
-            if count < BATCHES_A_BLOCK:
-                continue  # a call of numpy costs as much for ten batches as for a thousand
-        if parts:
-            more, part_defects = _summed(parts, base)
-            summary = merge(summary, more)
-            defects |= {code: _added(defects.get(code, Defects()), one) for code, one in part_defects.items()}
-        parts, count = [], 0
         if isinstance(item, DamagedRange):
             gap_count += 1
             gaps += [item] if len(gaps) < MOST_GAPS or item.next_offset is None else []
         elif isinstance(item, Stop):
             stop = item
+        else:
+            parts.append(_part(file, item, largest, observer))
+            count += len(item.positions)
+        # a call of numpy costs as much for ten batches as for a thousand
+        if parts and (count >= BATCHES_A_BLOCK or isinstance(item, Stop)):
+            more, part_defects = _summed(parts, base, observer)
+            summary = merge(summary, more)
+            defects |= {code: _added(defects.get(code, Defects()), one) for code, one in part_defects.items()}
+            parts, count = [], 0
     grown = file.grown(is_torn=stop.reason in TORN)
     return LogScan(stop, summary, tuple(gaps), gap_count, defects, file.size, grown)
 
@@ -99,12 +106,12 @@ class _Part(NamedTuple):
     """Batches of a window with what only its bytes can tell."""
 
     window: Window
-    ends: NDArray[np.bool_]
+    marker_types: NDArray[np.int8]
     unreadable: Defects
     sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
 
 
-def _part(file: DataFile, window: Window, largest: int | None, observe: Observe | None) -> _Part:
+def _part(file: DataFile, window: Window, largest: int | None, observer: Observer | None) -> _Part:
     fields = window.fields
     good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
     bad = []
@@ -113,12 +120,12 @@ def _part(file: DataFile, window: Window, largest: int | None, observe: Observe 
         bad.append(Defects(1, position, log_findings.unknown_codec_text(position, fields[number])))
     types, broken = end_marker_types(file, window)
     bad += [_trouble(window, number, error) for number, error in broken]
-    if observe is not None:
-        observe(window, types)
+    if observer is not None:
+        observer.see_window(window)
     sizes = None if largest is None else _sizes(file, window, largest, bad)
     each = {place.position: place for place in bad}
     unreadable = reduce(_added, (each[position] for position in sorted(each)), Defects())
-    return _Part(window._replace(data=window.data[:0]), types != NO_MARKER, unreadable, sizes)
+    return _Part(window._replace(data=window.data[:0]), types, unreadable, sizes)
 
 
 def end_marker_types(
@@ -199,20 +206,24 @@ def _sizes(
     return packed, whole
 
 
-def side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return columns of some windows as one."""
+def _side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
-def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, Defects]]:
+def _summed(
+    parts: list[_Part], base: int | None, observer: Observer | None
+) -> tuple[Summary, dict[str, Defects]]:
     """Return the summary of the batches of some windows of a segment, one or more, and their defects."""
     fields = together([part.window.fields for part in parts])
-    positions = side_by_side([part.window.positions for part in parts])
+    positions = _side_by_side([part.window.positions for part in parts])
     verdicts = [part.window.valid for part in parts if part.window.valid is not None]
-    valid = side_by_side(verdicts) if verdicts else None
+    valid = _side_by_side(verdicts) if verdicts else None
+    types = _side_by_side([part.marker_types for part in parts])
+    if observer is not None:
+        observer.see_batches(Window(positions, fields, valid, 0, parts[0].window.data), types)
     sizes = [part.sizes for part in parts if part.sizes is not None]
-    packed, whole = map(side_by_side, zip(*sizes, strict=True)) if sizes else (None, None)
-    summed = summary(fields, valid, side_by_side([part.ends for part in parts]), packed, whole)
+    packed, whole = map(_side_by_side, zip(*sizes, strict=True)) if sizes else (None, None)
+    summed = summary(fields, valid, types != NO_MARKER, packed, whole)
     is_good = np.ones(len(fields), np.bool_) if valid is None else valid
     offsets, magics = fields["base_offset"], fields["magic"]
     is_above = is_good & is_above_latest(magics)

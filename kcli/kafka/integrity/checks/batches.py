@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats.batch import CONTROL_MASK, LOG_OVERHEAD, NO_PARTITION_LEADER_EPOCH, TRANSACTIONAL_MASK
-from formats.bulk import Fields, together
+from formats.bulk import Fields
 from formats.magic import is_legacy
-from kcli.kafka.integrity.log_scan import NO_MARKER, side_by_side
+from kcli.kafka.integrity.log_scan import NO_MARKER
 from kcli.kafka.storage.leader_epochs import EpochCache, epoch_for_offset
 from kcli.logdir.bulk import Window
 
@@ -35,19 +35,14 @@ class Batches(NamedTuple):
     bad: Ints
 
 
-def joined(parts: Sequence[tuple[Window, NDArray[np.int8] | None]]) -> Batches:
-    """Return the good batches of windows, of which no bytes are needed, with the types of their end markers.
-
-    These are None where they were not looked for.
-    """
-    fields = together([window.fields for window, _ in parts])
-    positions = side_by_side([window.positions for window, _ in parts])
-    kinds = _kinds(fields, [ends for _, ends in parts if ends is not None])
-    verdicts = [window.valid for window, _ in parts if window.valid is not None]
+def good_batches(window: Window, marker_types: NDArray[np.int8] | None) -> Batches:
+    """Return the good batches of a window, whose bytes are not needed; None: nobody looked for markers."""
+    fields, positions, kinds = window.fields, window.positions, _kinds(window.fields, marker_types)
     bad = positions[:0]
-    if verdicts and not (valid := side_by_side(verdicts)).all():
-        bad = positions[~valid]
-        fields, positions, kinds = fields[valid], positions[valid], kinds[valid]
+    if window.valid is not None and not window.valid.all():
+        good = window.valid
+        bad = positions[~good]
+        fields, positions, kinds = fields[good], positions[good], kinds[good]
     base = fields["base_offset"].astype(np.int64)
     return Batches(
         positions,
@@ -61,15 +56,14 @@ def joined(parts: Sequence[tuple[Window, NDArray[np.int8] | None]]) -> Batches:
     )
 
 
-def _kinds(fields: Fields, markers: Sequence[NDArray[np.int8]]) -> NDArray[np.int8]:
+def _kinds(fields: Fields, ends: NDArray[np.int8] | None) -> NDArray[np.int8]:
     attributes = fields["attributes"]
     kinds = np.full(len(attributes), PLAIN, np.int8)
     if (attributes & (TRANSACTIONAL_MASK | CONTROL_MASK)).any():
         is_new = ~is_legacy(fields["magic"])
         kinds[is_new & (attributes & TRANSACTIONAL_MASK != 0)] = TRANSACTIONAL
         kinds[is_new & (attributes & CONTROL_MASK != 0)] = CONTROL
-        if markers:
-            ends = side_by_side(markers)
+        if ends is not None:
             kinds[ends != NO_MARKER] = np.where(ends[ends != NO_MARKER] == 0, ABORT, COMMIT)
     return kinds
 

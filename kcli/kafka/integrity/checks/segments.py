@@ -25,11 +25,11 @@ from kcli.kafka.integrity.checks.batches import (
     EpochRun,
     Hole,
     find_holes,
-    joined,
+    good_batches,
 )
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.kafka.integrity.checks.producers import ProducerFacts, ProducerJudge
-from kcli.kafka.integrity.log_scan import BATCHES_A_BLOCK, LogScan
+from kcli.kafka.integrity.log_scan import LogScan
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
 from kcli.logdir.partition_names import index_file, is_swap
@@ -123,8 +123,6 @@ class SegmentJudge:
         self._producers = ProducerJudge(stable)
         self._good = GoodEnd()
         self._is_broken = False
-        self._windows: list[tuple[Window, NDArray[np.int8] | None]] = []
-        self._count = 0
         self._first: int | None = None
         self._end: int | None = None
         self._is_compacted = self._is_sparse = False
@@ -162,42 +160,38 @@ class SegmentJudge:
             findings.add("DUMP-006", len(data) - partial, message)
         return txn_entries(data)
 
-    def observe(self, window: Window, marker_types: "NDArray[np.int8] | None" = None) -> None:
-        """Look at the batches of a window; many windows are looked at together."""
-        if not self._is_broken:
-            self._follow(window)
+    def see_window(self, window: Window) -> None:
+        """Look at the records of a window, if they are asked for."""
         if self._records is not None:
             _report_records(window, self.target.path, self._records, self._of_log)
-        self._windows.append((window._replace(data=window.data[:0]), marker_types))
-        self._count += len(window.positions)
-        if self._count >= BATCHES_A_BLOCK:
-            self._flush()
 
-    def _follow(self, window: Window) -> None:
-        """Move the end of the good batches."""
-        fields, positions = window.fields, window.positions
-        count = len(positions)
-        if window.valid is not None and not window.valid.all():
-            count = int(np.argmin(window.valid))
-        self._is_broken = count < len(positions) or int(positions[0]) != self._good.position
-        if count and int(positions[0]) == self._good.position:
-            last = fields[count - 1]
-            position = int(positions[count - 1]) + LOG_OVERHEAD + int(last["batch_length"])
-            self._good = GoodEnd(position, int(last["base_offset"]) + int(last["last_offset_delta"]) + 1)
-
-    def _flush(self) -> None:
-        if not self._windows:
+    def see_batches(self, batches: Window, marker_types: NDArray[np.int8]) -> None:
+        """Look at the batches of some windows in a row."""
+        if not self._is_broken:
+            self._follow(batches)
+        good = good_batches(batches, marker_types)
+        if not len(good.positions):
             return
-        batches = joined(self._windows)
-        self._windows, self._count = [], 0
-        if not len(batches.positions):
-            return
-        self._look(batches)
+        self._look(good)
         for judge in (self._offsets, self._times, self._epochs):
             if judge is not None:
-                judge.add_batches(batches)
+                judge.add_batches(good)
         if not self._headers_alone:
-            self._producers.add_batches(batches)
+            self._producers.add_batches(good)
+
+    def _follow(self, batches: Window) -> None:
+        """Move the end of the good batches."""
+        fields, positions = batches.fields, batches.positions
+        ends = positions + fields["batch_length"] + LOG_OVERHEAD
+        is_next = np.append(self._good.position, ends[:-1]) == positions
+        if batches.valid is not None:
+            is_next &= batches.valid
+        count = len(positions) if is_next.all() else int(np.argmin(is_next))
+        self._is_broken = count < len(positions)
+        if count:
+            last = fields[count - 1]
+            end = int(last["base_offset"]) + int(last["last_offset_delta"]) + 1
+            self._good = GoodEnd(int(ends[count - 1]), end)
 
     def _look(self, batches: Batches) -> None:
         """Look at the headers themselves, and for traces of cleaning."""
@@ -229,7 +223,6 @@ class SegmentJudge:
 
     def end(self, piece: LogScan) -> SegmentFacts:
         """Return what is known of the segment when all of it was read."""
-        self._flush()
         if self._offsets is not None and self._offsets.is_missing:
             if not is_swap(self.target):  # else the start makes one
                 message = "the offset index is missing: the broker recovers this segment first"

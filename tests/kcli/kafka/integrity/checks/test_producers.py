@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from formats.index import AbortedTxn
-from kcli.kafka.integrity.checks.batches import joined
+from kcli.kafka.integrity.checks.batches import good_batches
 from kcli.kafka.integrity.checks.producers import (
     NOT_KNOWN,
     Aborted,
@@ -113,7 +113,7 @@ def judged_segment(path):
     judge = ProducerJudge()
     with DataFile(str(path)) as log:
         for window in BulkWalk(log):
-            judge.add_batches(joined([(window, end_marker_types(log, window)[0])]))
+            judge.add_batches(good_batches(window, end_marker_types(log, window)[0]))
     return judge.facts()
 
 
