@@ -24,7 +24,8 @@ from kcli.rows.replicas import (
     has_other_epochs,
 )
 
-RANGE_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", "unknown": "warning"}
+UNKNOWN = "unknown"
+RANGE_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", UNKNOWN: "warning"}
 REASONS = {
     "boundaries": "other batches",
     "header": "batch header",
@@ -47,19 +48,18 @@ def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
     errors = [[row for row in own if _range_severity(row) == "error"] for own in of_pairs]
     differing = [own[0] for own in errors if own]
     parted = [row.first_offset for row in rows if has_other_epochs(row)]
+    see = "in other leader epochs: see kcli epoch diff."
     if len(of_pairs) > 1:
-        unknown = sum(any(row.verdict == "unknown" for row in own) for own in of_pairs)
+        unknown = sum(any(row.verdict == UNKNOWN for row in own) for own in of_pairs)
         verdict = f"{len(differing) or 'None'} of {counted(len(of_pairs), 'pair')} of replicas differ."
-        verdict += " The same records are in other leader epochs: see kcli epoch diff." if parted else ""
+        verdict += f" The same records are {see}" if parted else ""
         return verdict + (f" {unknown} could not be compared as far as both go." if unknown else "")
     verdicts = {row.verdict for row in rows}
+    if not differing and UNKNOWN in verdicts:
+        return "What was compared is the same; some offsets that both hold were not."
+    if not differing and parted:
+        return f"They hold the same, from offset {parted[0]} on {see}"
     if not differing:
-        if "unknown" in verdicts:
-            return "What was compared is the same; some offsets that both hold were not."
-        if parted:
-            return (
-                f"They hold the same, from offset {parted[0]} on in other leader epochs: see kcli epoch diff."
-            )
         same = "They hold" if verdicts <= {"equal"} else "What both hold is"
         return f"{same} the same{'; compaction removed records of one' * ('compacted' in verdicts)}."
     (row,) = differing
@@ -101,19 +101,14 @@ FINGERPRINT = table_view(
         f"{counted(len(rows), 'range')}: replica diff takes the ndjson of this for a replica."
     ),
 )
-UNKNOWN = "unknown"
 
 
 def _cut(row: ElectionRow) -> str:
-    if row.outcome == "stuck":
-        return "is stuck"
-    if row.outcome == UNKNOWN:
-        return UNKNOWN
+    if row.outcome in {"stuck", UNKNOWN}:
+        return UNKNOWN if row.outcome == UNKNOWN else "is stuck"
     start = f"from {row.log_start_offset}" if row.offsets_below_start else ""
     if row.truncate_to == row.follower_log_end_offset:
-        if row.outcome == "tiered":
-            return "remote state"
-        return f"keeps all {start}" if start else "keeps all"
+        return "remote state" if row.outcome == "tiered" else f"keeps all {start}".rstrip()
     return joined((f"{row.truncate_to} of {row.follower_log_end_offset}", start))
 
 
@@ -169,13 +164,14 @@ def draw_election(answer: TableInput) -> TableView:
 
 
 def _elections_verdict(names: dict[str, str], rows: Sequence[ElectionRow]) -> str:
-    partitions = len({name_of(row.where) for row in rows})
     elected = [row for row in rows if row.would_be_elected]
+    partitions, led, losing = (
+        len({name_of(row.where) for row in some})
+        for some in (rows, elected, filter(attrgetter("committed_records_lost"), elected))
+    )
     if partitions > 1:
-        lost = len({name_of(row.where) for row in elected if row.committed_records_lost})
-        leaders = len({name_of(row.where) for row in elected})
-        verdict = f"Kafka elects a leader for {leaders} of {counted(partitions, 'partition')}; "
-        return f"{verdict}{lost} lose committed records by it."
+        verdict = f"Kafka elects a leader for {led} of {counted(partitions, 'partition')}; "
+        return f"{verdict}{losing} lose committed records by it."
     if elected:
         verdict = f"Kafka elects {names[elected[0].candidate]}: {elected[0].reason}."
     elif rows[0].would_be_elected is None:
@@ -200,14 +196,11 @@ def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
         return "Which of them loses the least is unknown: no checkpoint has a high watermark."
     best = min(losses, key=lambda path: losses[path])
     committed, _, below_start, records = losses[best]
-    losses_of_best = (
-        f"{counted(records, 'record')}, {committed or 'none'} of them known to be committed"
-        if records
-        else "",
-        f"{counted(below_start, 'offset')} below its log start" if below_start else "",
-    )
+    lost = f"{counted(records, 'record')}, {committed or 'none'} of them known to be committed"
+    below = f"{counted(below_start, 'offset')} below its log start"
+    what = joined((lost if records else "", below if below_start else "")) or "nothing"
     others = f" Unknown with {joined(names[path] for path in unknown)}." if unknown else ""
-    return f"Least is lost with {names[best]}: {joined(losses_of_best) or 'nothing'}.{others}"
+    return f"Least is lost with {names[best]}: {what}.{others}"
 
 
 LOSSES = ("committed_records_lost", "bytes_lost", "offsets_below_start", "records_lost")
@@ -224,16 +217,12 @@ def _brokers(brokers: Sequence[int]) -> str:
     return ",".join(map(str, brokers)) or "none"
 
 
-def _pair(field: str) -> Callable[[FailoverRow], tuple[object, object]]:
+def _pair(field: str) -> Callable[[FailoverRow], list[object]]:
     """Return what gives the values of a field now and after the failover; no leader is -1."""
-
-    def pair(row: FailoverRow) -> tuple[object, object]:
-        now, then = attrgetter(field, f"next_{field}")(row)
-        if isinstance(now, tuple):
-            return _brokers(now), _brokers(then)
-        return (None if now < 0 else now), (None if then < 0 else then)
-
-    return pair
+    return lambda row: [
+        _brokers(value) if isinstance(value, tuple) else None if value < 0 else value
+        for value in attrgetter(field, f"next_{field}")(row)
+    ]
 
 
 def _note(row: FailoverRow) -> str:
@@ -331,8 +320,7 @@ def _log(row: SimulationRow) -> str:
 
 
 def _remote_ends(row: SimulationRow) -> str:
-    ends = row.remote_log_end_offsets
-    return " ".join(f"{replica} {'?' if end is None else end}" for replica, end in ends)
+    return " ".join(f"{name} {'?' if end is None else end}" for name, end in row.remote_log_end_offsets)
 
 
 LOST, BACK = " is lost: ", " is back: "
