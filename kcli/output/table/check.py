@@ -4,6 +4,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
 from rich.console import RenderableType
 
@@ -31,6 +32,7 @@ MARKS = {WILL_NOT_LOAD: "error", DAMAGED: "error", WARNING: "warning", CLEAN: ""
 WORST_FIRST = {WILL_NOT_LOAD: 1, DAMAGED: 2, WARNING: 3, CLEAN: 4}
 PROCESS_ENDS = "the broker's process ends"
 CAUSES, MOST_CAUSES = ("START-009", "START-022", "START-008", "START-014", "START-010"), 2
+METADATA_LOG = f"{CLUSTER_METADATA}-0"
 MOST_CODES = 3
 MORE_OF_A_CAUSE = re.compile("; (?:server.log|to do): ")
 STRAY_CODES = {"START-012", "START-013"}
@@ -66,32 +68,24 @@ def draw_check(answer: TableInput) -> TableView:
         order=lambda row: (WORST_FIRST.get(row.result, 0), not row.is_log_dir),
         closing=_checked,
         verdict=lambda rows: "\n".join(
-            [
-                *_of_brokers(rows, findings),
-                *_of_replicas(findings),
-                _verdict(rows, findings),
-                *_cause_lines(rows, first_lines),
-            ]
+            (*_starts(rows, findings), _verdict(rows, findings), *_cause_lines(rows, first_lines))
         ),
     )
 
 
-def _of_brokers(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield that a broker would not start, where that is sure: a log dir that is offline may hide it."""
-    ends = [finding for finding in findings if finding.code == "START-009"]
-    if not any(finding.code == "START-010" for finding in findings):
-        ends += [one for one in findings if one.code == "START-008" and PROCESS_ENDS in one.message]
-    metadata_log = f"{CLUSTER_METADATA}-0"
-    ends += [
-        one for one in findings if one.code == "START-008" and os.path.basename(one.dir or "") == metadata_log
-    ]
+def _starts(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield that a broker would not start, and what a start does to logs: their clients then lack records."""
+    # a log dir that is offline may hide whether the process ends
+    is_sure = all(finding.code != "START-010" for finding in findings)
+    ends = any(
+        (is_sure and PROCESS_ENDS in one.message) or os.path.basename(one.dir or "") == METADATA_LOG
+        for one in findings
+        if one.code == "START-008"
+    )
+    ends = ends or any(finding.code == "START-009" for finding in findings)
     brokers = {row.where.broker_id for row in rows} - {None}
     if ends and any(row.is_log_dir for row in rows):
         yield f"Broker {brokers.pop()} would not start." if len(brokers) == 1 else "A broker would not start."
-
-
-def _of_replicas(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield how many logs a start renames, discards or begins empty: their clients then lack records."""
     strays = {finding.dir for finding in findings if finding.code in STRAY_CODES}
     if strays:
         yield f"A start would make {counted(len(strays), 'partition')} -stray: kcli explain START-013."
@@ -168,18 +162,18 @@ def _verdict(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> str:
     nouns = ((of_log_dirs, "log dir"), (of_partitions, "partition"))
     read = joined(counted(results.total(), noun) for results, noun in nouns if results)
     of_partitions[WILL_NOT_LOAD] -= unserved
-    failing = " and ".join(
-        counted(results[WILL_NOT_LOAD], noun) for results, noun in nouns if results[WILL_NOT_LOAD]
-    )
+    failing = [counted(count, noun) for results, noun in nouns if (count := results[WILL_NOT_LOAD])]
     bad_dirs = of_log_dirs[WARNING] + of_log_dirs[DAMAGED]
-    troubles = (
-        f"{failing} will not load" if failing else "",
-        f"{counted(bad_dirs, 'log dir')} with findings" if bad_dirs else "",
-        tally({"damaged": of_partitions[DAMAGED], "with warnings": of_partitions[WARNING]}),
+    troubles = joined(
+        (
+            f"{' and '.join(failing)} will not load" if failing else "",
+            f"{counted(bad_dirs, 'log dir')} with findings" if bad_dirs else "",
+            tally({"damaged": of_partitions[DAMAGED], "with warnings": of_partitions[WARNING]}),
+        )
     )
-    clean = tally({"clean": of_partitions[CLEAN]}) if any(troubles) else "clean"
-    clean = joined((clean, f"{unserved} not loaded: their log dir goes offline" if unserved else ""))
-    return f"{read}: {joined((*troubles, clean))}."
+    clean = tally({"clean": of_partitions[CLEAN]}) if troubles else "clean"
+    offline = f"{unserved} not loaded: their log dir goes offline" if unserved else ""
+    return f"{read}: {joined((troubles, clean, offline))}."
 
 
 def _epoch_verdict(rows: Sequence[EpochCheckRow]) -> str:
@@ -196,22 +190,15 @@ EPOCH_CHECK = table_view(
 ERRORS, WARNINGS = VERDICTS[:3], ("gone", "changed")
 
 
-def _moved(field: str) -> Callable[[RunDiffRow], tuple[object, object] | None]:
-    """Return what gives the values of a field in both runs, one of them twice where the other is null."""
-
-    def pair(row: RunDiffRow) -> tuple[object, object] | None:
-        before, after = getattr(row, f"{field}_before"), getattr(row, f"{field}_after")
-        if before is None and after is None:
-            return None
-        return (after if before is None else before), (before if after is None else after)
-
-    return pair
+def _moved(field: str) -> Callable[[RunDiffRow], list[object] | None]:
+    """Return what gives the values of a field in both runs, but for nulls; None for none."""
+    values = attrgetter(f"{field}_before", f"{field}_after")
+    return lambda row: [value for value in values(row) if value is not None] or None
 
 
 def _grown(row: RunDiffRow) -> int | None:
-    if row.log_bytes_before is None or row.log_bytes_after is None:
-        return None
-    return row.log_bytes_after - row.log_bytes_before
+    before, after = row.log_bytes_before, row.log_bytes_after
+    return None if before is None or after is None else after - before
 
 
 def _diff_verdict(rows: Sequence[RunDiffRow]) -> str:
