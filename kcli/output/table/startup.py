@@ -22,7 +22,6 @@ from kcli.rows.startup import (
     LOADS,
     OFFLINE,
     WAITS,
-    ReplicaOutcome,
     StartedLogDir,
     StartupBrokerRow,
     StartupReleaseRow,
@@ -36,7 +35,7 @@ MOST_FILES = 12
 LONGEST_SECONDS = 1e12
 """Of an estimate, so that it can be counted in ms."""
 DONE = {"truncate": "cut", "delete": "deleted", "rename": "renamed"}
-OUTCOME_WORDS: dict[ReplicaOutcome, str] = {
+OUTCOME_WORDS = {
     FAILS: "would not load",
     "stray": "made -stray",
     "deleted": "deleted",
@@ -69,8 +68,10 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
         if len(rows) <= FEW:
             for row in rows:
                 yield from _files(row, screen)
-        dirs = tuple(one for each in brokers for one in _reached(each) if broker or _is_offline(one))
-        yield from _log_dirs(dirs, screen, is_first=not rows)
+        dirs = [one for each in brokers for one in _reached(each) if broker or _is_offline(one)]
+        if len(dirs) > 1 or any(map(_is_offline, dirs)):
+            yield from [""] if rows else []
+            yield table((*LOG_DIR_COLUMN.column(dirs), *LOG_DIRS), dirs, screen)
         failing = [row for row in rows if row.outcome == FAILS]
         if failing and (broker is None or len(failing) > 1):
             yield ""
@@ -108,9 +109,8 @@ def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
             voters, nodes = {*voters_read[0].voters}, {row.broker_id for row in voters_read}
             lead = " or ".join(str(row.broker_id) for row in voters_read if row.electable)
             behind = joined(str(row.broker_id) for row in voters_read if row.electable is False)
-            has_majority = len(nodes) > len(voters) // 2
             verdict = f"Quorum: {len(nodes)} of {counted(len(voters), 'voter')} would start here, "
-            verdict += "" if has_majority else "no majority, "
+            verdict += "" if len(nodes) > len(voters) // 2 else "no majority, "
             verdict += f"node {lead} may lead" if lead else "no node here may lead without the others"
             yield f"{verdict}{f'; behind: {behind}' if behind else ''}."
 
@@ -122,15 +122,6 @@ def _asks(row: StartupBrokerRow, brokers: Sequence[StartupBrokerRow]) -> str:
     if len(here) > len(voters) // 2 or not voters:
         return ""
     return f", if a majority of its voters answers: {len(here)} of {len(voters)} here"
-
-
-def _log_dirs(
-    log_dirs: Sequence[StartedLogDir], screen: Screen, *, is_first: bool
-) -> Iterator[RenderableType]:
-    """Yield the log dirs where there are several, or one is offline."""
-    if len(log_dirs) > 1 or any(map(_is_offline, log_dirs)):
-        yield from [] if is_first else [""]
-        yield table((*LOG_DIR_COLUMN.column(log_dirs), *LOG_DIRS), log_dirs, screen)
 
 
 def _is_left(row: StartupRow) -> bool:
@@ -153,7 +144,7 @@ def _reasons(rows: Sequence[StartupRow]) -> Iterator[str]:
 
 def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -> list[str]:
     """Return whether the broker starts, if its voters answer (`asks`), the cause, and what loses records."""
-    name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
+    name = _name(row.broker_id)
     release = f"(Kafka {row.kafka_version})"
     cause = [f"{row.cause_path}: {row.reason}."] if row.cause_path else []
     cause += [f"server.log: {row.server_log}"] if row.server_log else []
@@ -177,30 +168,28 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     in_left = sum(one.records_lost or 0 for one in left)
     lost = (row.records_lost or 0) - in_left
     lie = "replica lies in a -stray directory" if len(left) == 1 else "replicas lie in -stray directories"
-    news = [
-        *([f"{len(left)} {lie} ({counted(in_left, 'record')})"] if left else []),
-        *(
-            f"{counted(number, 'replica')} {words}"
-            for words, outcomes in NEWS.items()
-            if (number := sum(counts[outcome] for outcome in outcomes))
-        ),
-        *([f"{counted(lost, 'record')} lost"] if lost else []),
-    ]
-    what = ", ".join(news) or (read if not asks else "")
+    affected = ((words, sum(counts[outcome] for outcome in outcomes)) for words, outcomes in NEWS.items())
+    news = joined(
+        (
+            f"{len(left)} {lie} ({counted(in_left, 'record')})" if left else "",
+            *(f"{counted(count, 'replica')} {words}" for words, count in affected if count),
+            f"{counted(lost, 'record')} lost" if lost else "",
+        )
+    )
+    what = news or (read if not asks else "")
     if not cause:
         cause = [*_reasons([replica for replica in replicas if replica.where.broker_id == row.broker_id])]
-    first = f"{name} would start {release}{without}{asks}"
+    colon = "" if not what else "; " if asks else ": "
     lying = (
         f"{counted(count, '-stray directory', '-stray directories')}: {reason}."
         for reason, count in Counter(one.reason for one in left).items()
     )
-    lines = [f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.", *cause, *lying]
+    lines = [f"{name} would start {release}{without}{asks}{colon}{what}.", *cause, *lying]
     lines += [f"{read[0].upper()}{read[1:]}."] if news or asks else []
     if row.metadata_path is None and not counts["stray"]:
         lacks = "whole" if CLUSTER_METADATA in (row.cause_path or "") else "readable"
-        lines.append(
-            f"No {lacks} metadata log is here: what the metadata decides is not judged (--metadata PATH)."
-        )
+        what = "what the metadata decides is not judged (--metadata PATH)"
+        lines.append(f"No {lacks} metadata log is here: {what}.")
     return lines
 
 
@@ -238,38 +227,34 @@ def _total(rows: Sequence[StartupRow]) -> str:
     outcomes = Counter(IN_STRAY_DIRECTORIES if _is_left(row) else row.outcome for row in rows)
     lost = sum(row.records_lost or 0 for row in rows)
     unknown = [row for row in rows if row.records_lost is None and row.outcome != FAILS]
-    of_one = f"of {name_of(unknown[0].where)} an unknown number: {unknown[0].reason}" if unknown else ""
-    losses = joined(
-        (
-            counted(lost, "record") if lost else "",
-            of_one if len(unknown) < 2 else f"of {counted(len(unknown), 'partition')} an unknown number",
-        )
-    )
-    none = "no record that is here" if "created-empty" in outcomes else "no record"
-    become = (
-        "all load"
-        if set(outcomes) == {LOADS}
-        else tally(
-            {
-                words: outcomes[name]
-                for name, words in (*OUTCOME_WORDS.items(), (IN_STRAY_DIRECTORIES, IN_STRAY_DIRECTORIES))
-            }
-        )
-    )
+    of_unknown = ""
+    if unknown:
+        of = counted(len(unknown), "partition") if len(unknown) > 1 else name_of(unknown[0].where)
+        why = "" if len(unknown) > 1 else f": {unknown[0].reason}"
+        of_unknown = f"of {of} an unknown number{why}"
+    losses = joined((counted(lost, "record") if lost else "", of_unknown))
+    none = "no record that is here" if CREATED_EMPTY in outcomes else "no record"
+    words = {**OUTCOME_WORDS, IN_STRAY_DIRECTORIES: IN_STRAY_DIRECTORIES}
+    become = tally({text: outcomes[name] for name, text in words.items()})
+    become = "all load" if set(outcomes) == {LOADS} else become
     return f"{counted(len(rows), 'partition')}: {become}; lost: {losses or none}."
 
 
 def _of_releases(rows: Sequence[StartupReleaseRow]) -> Iterator[str]:
     """Yield for each broker the releases that start it."""
-    for number_of_broker in dict.fromkeys(row.broker_id for row in rows):
-        mine = [
-            row for row in rows if row.broker_id == number_of_broker and row.outcome not in {FAILS, WAITS}
-        ]
-        starting = [row.kafka_version for row in mine if row.reason is None]
-        others = [row.kafka_version for row in mine if row.reason is not None]
-        broker = "The broker" if number_of_broker is None else f"Broker {number_of_broker}"
-        named = f"Kafka {', '.join(starting)}" if starting else "no release of Kafka that kcli knows"
-        yield f"{broker} would start with {named}{f'; with {joined(others)} as WHY says' if others else ''}."
+    for broker_id in dict.fromkeys(row.broker_id for row in rows):
+        mine = [row for row in rows if row.broker_id == broker_id and row.outcome not in {FAILS, WAITS}]
+        starting, others = (
+            joined(row.kafka_version for row in mine if (row.reason is None) == is_usual)
+            for is_usual in (True, False)
+        )
+        named = f"Kafka {starting}" if starting else "no release of Kafka that kcli knows"
+        others = f"; with {others} as WHY says" if others else ""
+        yield f"{_name(broker_id)} would start with {named}{others}."
+
+
+def _name(broker_id: int | None) -> str:
+    return "The broker" if broker_id is None else f"Broker {broker_id}"
 
 
 def _why(row: StartupReleaseRow) -> str:
