@@ -153,29 +153,25 @@ def _replicas(row: EpochDiffRow) -> Iterator[tuple[Where, tuple[EpochSpan, ...]]
 
 def _diffs_verdict(rows: Sequence[EpochDiffRow]) -> str:
     parted = sum(row.divergence_offset is not None for row in rows)
-    unknown = sum(map(_lacks_epochs, rows))
+    unknown, alone = sum(map(_lacks_epochs, rows)), sum(map(_holds_epoch_alone, rows))
     pairs = counted(len(rows), "pair")
-    verdicts = [f"In {unknown} of {pairs} a replica has no leader epochs: see kcli replica diff."] * bool(
-        unknown
+    same = "" if unknown else "The epochs are the same as far as both replicas go."
+    verdicts = (
+        f"In {unknown} of {pairs} a replica has no leader epochs: see kcli replica diff." if unknown else "",
+        f"Epochs differ in {parted} of {pairs}." if parted else same,
+        f"In {alone} of {pairs} one replica alone holds an epoch without records." if alone else "",
     )
-    if parted:
-        verdicts.append(f"Epochs differ in {parted} of {pairs}.")
-    elif not unknown:
-        verdicts.append("The epochs are the same as far as both replicas go.")
-    alone = sum(map(_holds_epoch_alone, rows))
-    if alone:
-        verdicts.append(f"In {alone} of {pairs} one replica alone holds an epoch without records.")
-    return " ".join(verdicts)
+    return " ".join(filter(None, verdicts))
 
 
 def _next_commands(rows: Sequence[EpochDiffRow], screen: Screen) -> str:
     """Return the commands that go on from the first pairs that part, over log dirs where these answer all."""
-    asked: tuple[tuple[list[str], list[EpochDiffRow]], ...] = (
-        ([], [row for row in rows if row.divergence_offset is not None]),
-        (["--broker", "running"], list(filter(_holds_epoch_alone, rows))),
-    )
+    asked = {
+        (): [row for row in rows if row.divergence_offset is not None],
+        ("--broker", "running"): list(filter(_holds_epoch_alone, rows)),
+    }
     lines = []
-    for options, chosen in asked:
+    for options, chosen in asked.items():
         pairs = [sorted(_replicas(row), key=_newest_epoch, reverse=True) for row in chosen]
         log_dirs = {tuple(log_dir_of(where) for where, _ in pair) for pair in pairs}
         if pairs:
@@ -191,18 +187,15 @@ def _newest_epoch(replica: tuple[Where, tuple[EpochSpan, ...]]) -> tuple[int, in
 
 def _holds_epoch_alone(row: EpochDiffRow) -> bool:
     """Whether one of two running replicas holds an epoch at its log end that the other one lacks."""
-    epochs_of_both = [{span.epoch for span in spans} for spans in (row.epochs, row.other_epochs)]
-    spans = [*row.epochs[-1:], *row.other_epochs[-1:]]
-    return any(
-        span.start_offset == span.end_offset and not all(span.epoch in epochs for epochs in epochs_of_both)
-        for span in spans
-    )
+    here, there = ({span.epoch for span in spans} for spans in (row.epochs, row.other_epochs))
+    last = (*row.epochs[-1:], *row.other_epochs[-1:])
+    return any(span.start_offset == span.end_offset and span.epoch in here ^ there for span in last)
 
 
 def _lacks_epochs(row: EpochDiffRow) -> bool:
     """Whether one of the replicas has records, and no epochs to compare."""
-    sides = ((row.epochs, row.log_end_offset), (row.other_epochs, row.other_log_end_offset))
-    return any(not epochs for epochs, _ in sides) and all(end for _, end in sides)
+    has_records = row.log_end_offset and row.other_log_end_offset
+    return bool(has_records) and not (row.epochs and row.other_epochs)
 
 
 RULES = {
@@ -223,9 +216,8 @@ ERROR_TEXTS = {
 
 
 def _partition_epoch(row: EndOffsetRow) -> str | None:
-    if row.partition_leader_epoch is None:
-        return None
-    return f"{row.partition_leader_epoch} ({row.partition_leader_epoch_source})"
+    epoch = row.partition_leader_epoch
+    return None if epoch is None else f"{epoch} ({row.partition_leader_epoch_source})"
 
 
 def _why(row: EndOffsetRow) -> str:
@@ -268,11 +260,11 @@ def _answer(row: PositionRow) -> str:
 
 
 def _conclusion(row: PositionRow) -> str:
-    if row.outcome in KEPT or row.outcome == "retry":
-        asks = (
-            "waits for that epoch" if row.error == "UNKNOWN_LEADER_EPOCH" else "asks again with new metadata"
-        )
-        return KEPT.get(row.outcome, asks)
+    if row.outcome in KEPT:
+        return KEPT[row.outcome]
+    if row.outcome == "retry":
+        is_newer = row.error == "UNKNOWN_LEADER_EPOCH"
+        return "waits for that epoch" if is_newer else "asks again with new metadata"
     if row.exception is not None:
         divergent = f", divergent offset {row.end_offset}" if row.outcome == "truncated" else ""
         return f"{row.exception}{divergent}"
@@ -288,13 +280,9 @@ def _position_severity(row: PositionRow) -> str:
 
 
 def _positions_verdict(rows: Sequence[PositionRow]) -> str:
-    severities = Counter(map(_position_severity, rows))
-    positions = counted(len(rows), "position")
-    counts = {
-        f"of {positions} cannot stay": severities["error"],
-        f"of {positions} not answered": severities["warning"],
-    }
-    return f"{tally(counts) or 'The consumer reads on where it is'}."
+    count, of = Counter(map(_position_severity, rows)), f"of {counted(len(rows), 'position')}"
+    moves = tally({f"{of} cannot stay": count["error"], f"{of} not answered": count["warning"]})
+    return f"{moves or 'The consumer reads on where it is'}."
 
 
 POSITION = table_view(
