@@ -5,7 +5,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from formats.messages.metadata import name_of_code
 from formats.messages.transaction import TRANSACTION_STATES
@@ -145,11 +146,9 @@ def _of_quorum(value: dict[str, Any]) -> str:
         " ".join(
             [
                 str(voter["voterId"]),
-                *(f"{one['name']}://{one['host']}:{one['port']}" for one in voter["endpoints"]),
-                f"directory.id {voter['voterDirectoryId']}",
-                "kraft.version {minSupportedVersion}-{maxSupportedVersion}".format(
-                    **voter["kRaftVersionFeature"]
-                ),
+                *map("{name}://{host}:{port}".format_map, voter["endpoints"]),
+                f"directory.id {voter['voterDirectoryId']} kraft.version",
+                "{minSupportedVersion}-{maxSupportedVersion}".format_map(voter["kRaftVersionFeature"]),
             ]
         )
         for voter in rest["voters"]
@@ -195,23 +194,20 @@ def _headers(row: DumpRecordRow) -> str:
     )
 
 
-class RecordPart(NamedTuple):
-    """What is shown of one record: on a line, or on several."""
-
-    name: str
-    text: str
+Part: TypeAlias = tuple[str, str]
+"""What is shown of one record on a line, or on several: its name, and the text."""
 
 
-def _fields(row: DumpRecordRow, names: Mapping[str, str]) -> Iterator[RecordPart]:
+def _fields(row: DumpRecordRow, names: Mapping[str, str]) -> Iterator[Part]:
     """Yield what a record is and holds, each header and each field of a decoded value apart."""
-    yield RecordPart("offset", f"{row.offset}, in the batch at byte {row.position}")
-    yield from (
-        [RecordPart("time", f"{moment(row.timestamp, with_ms=True)} UTC")] if row.timestamp >= 0 else []
-    )
-    yield from [RecordPart("sequence", str(row.sequence))] if row.sequence >= 0 else []
+    yield "offset", f"{row.offset}, in the batch at byte {row.position}"
+    if row.timestamp >= 0:
+        yield "time", f"{moment(row.timestamp, with_ms=True)} UTC"
+    if row.sequence >= 0:
+        yield "sequence", str(row.sequence)
     if row.record_type is not None or row.control_type is not None:
         version = "" if row.record_version is None else f", version {row.record_version}"
-        yield RecordPart("type", f"{row.record_type or f'{row.control_type} marker'}{version}")
+        yield "type", f"{row.record_type or f'{row.control_type} marker'}{version}"
     kind, is_metadata, _ = (row.record_type or "").partition(METADATA_TYPE)
 
     def meaning(field: str, part: object) -> str | None:
@@ -223,23 +219,24 @@ def _fields(row: DumpRecordRow, names: Mapping[str, str]) -> Iterator[RecordPart
     yield from _whole("value", row.value, row.decoded_value, meaning)
     for header in row.headers:
         value = "null" if header.value is None else contents(header.value, sys.maxsize)
-        yield RecordPart("header", f"{one_line(header.key)} = {value}")
-    yield from [] if row.error is None else [RecordPart("error", row.error)]
+        yield "header", f"{one_line(header.key)} = {value}"
+    if row.error is not None:
+        yield "error", row.error
 
 
 def _whole(
     name: str, value: bytes | None, decoded: dict[str, Any] | None, meaning: Meaning
-) -> Iterator[RecordPart]:
+) -> Iterator[Part]:
     """Yield a key or a value, decoded where it can be, and how long it is; structures a line each."""
     length = "null" if value is None else counted(len(value), "byte")
     if value is None or decoded is not None:
-        yield RecordPart(name, length)
+        yield name, length
     else:
-        yield RecordPart(f"{name}, {length}", contents(value, sys.maxsize))
+        yield f"{name}, {length}", contents(value, sys.maxsize)
     for field, part in (decoded or {}).items():
         for number, one in enumerate(part if _has_structures(part) else [part]):
             text = _in_words(field, one, meaning)
-            yield RecordPart("" if number else f"  {field}", text[1:-1] if isinstance(one, dict) else text)
+            yield "" if number else f"  {field}", text[1:-1] if isinstance(one, dict) else text
 
 
 def _has_structures(part: object) -> bool:
@@ -257,7 +254,7 @@ def _in_words(field: str, part: Any, meaning: Meaning) -> str:
     return text if name is None else f"{text} ({name})"
 
 
-FIELD_COLUMNS = (ShownColumn("", "name", style="dim"), ShownColumn("", "text", least=20))
+FIELD_COLUMNS = (ShownColumn("", itemgetter(0), style="dim"), ShownColumn("", itemgetter(1), least=20))
 
 
 def _record_total(rows: Sequence[DumpRecordRow]) -> str:

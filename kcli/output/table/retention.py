@@ -33,17 +33,6 @@ EVENTS_LACK = "Events of remote storage are not here: --remote-metadata PATH say
 LOG_END_COUNTS = "High watermarks are not here: the log end counts."
 
 
-SETTING_FIELDS = {
-    "cleanup.policy": "cleanup_policy",
-    "retention.ms": "retention_ms",
-    "retention.bytes": "retention_bytes",
-    "local.retention.ms": "retention_ms",
-    "local.retention.bytes": "retention_bytes",
-    "segment.ms": "segment_ms",
-    "segment.bytes": "segment_bytes",
-    "min.cleanable.dirty.ratio": "min_cleanable_dirty_ratio",
-}
-"""The fields that hold settings."""
 OPTION = "option"
 SHOWN_LOGS = 3
 """Logs with a record ahead of the clock that are named."""
@@ -67,21 +56,12 @@ class _Log(NamedTuple):
         return None if self.whole is None else self.whole.deletable_bytes_now
 
     @property
-    def gain(self) -> int:
-        """By how many bytes more the settings that are tried free."""
-        return self.going - (self.going_now or 0)
-
-    @property
     def size(self) -> int:
         return sum(row.size for row in self.segments)
 
     @property
     def going(self) -> int:
         return sum(row.size for row in self.segments if row.action == DELETE)
-
-    @property
-    def oldest_kept(self) -> RetentionRow | None:
-        return next((row for row in self.segments if row.action != DELETE), None)
 
     @property
     def held_back(self) -> int:
@@ -91,12 +71,11 @@ class _Log(NamedTuple):
     @property
     def reason(self) -> str:
         """Why its oldest segment stays, and what that keeps."""
-        oldest = self.oldest_kept
+        oldest = next((row for row in self.segments if row.action != DELETE), None)
         if oldest is None:
             return "all go" if self.segments[0].rule != NO_RULE else self.segments[0].reason
-        waiting = (
-            f"; {counted(self.held_back, 'later segment')} past their time wait" if self.held_back else ""
-        )
+        held_back = self.held_back
+        waiting = f"; {counted(held_back, 'later segment')} past their time wait" if held_back else ""
         return f"{oldest.segment_base_offset}: {oldest.reason}{waiting}"
 
 
@@ -123,13 +102,17 @@ def _tried(logs: Sequence[_Log]) -> str:
     """Return the settings that are tried, those of options; each with its value where all logs have one."""
     rows = [log.whole for log in logs if log.whole is not None]
     tried = {name: 0 for row in rows for name, source in row.settings_from.items() if source == OPTION}
-    names = [name for name in tried if f"local.{name}" not in tried]
     settings = []
-    for name in names:
-        field = SETTING_FIELDS.get(name)
-        values = {getattr(row, field) for row in rows if name in row.settings_from} if field else set()
+    for name in (name for name in tried if f"local.{name}" not in tried):
+        of = [row for row in rows if name in row.settings_from and hasattr(row, _field_of(name))]
+        values = {getattr(row, _field_of(name)) for row in of}
         settings.append(f"{name}={values.pop()}" if len(values) == 1 else f"another {name}")
     return ", ".join(settings)
+
+
+def _field_of(setting: str) -> str:
+    """Return the field that holds a setting, where a row has it."""
+    return setting.removeprefix("local.").replace(".", "_")
 
 
 def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
@@ -138,11 +121,7 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
     lines = []
     for name, show in (("retention.ms", duration), ("retention.bytes", size)):
         values = Counter(
-            (
-                getattr(row, SETTING_FIELDS[name]),
-                row.settings_from[name],
-                f"local.{name}" in row.settings_from,
-            )
+            (getattr(row, _field_of(name)), row.settings_from[name], f"local.{name}" in row.settings_from)
             for row in rows
         )
         limits = [
@@ -160,11 +139,14 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
 def assumptions(findings: Sequence[Finding], advice: str = "") -> list[str]:
     """Return what an answer rests on that no file here says."""
     codes = {finding.code for finding in findings}
-    has_watermark = all(finding.found != HIGH_WATERMARK for finding in findings)
     strays = len({finding.dir for finding in findings if finding.code == IS_STRAY})
-    stray = [f"A start takes {counted(strays, 'log')} for stray ({IS_STRAY}): no look comes to such."]
-    assumed = [DEFAULTS_COUNT + advice] * (UNKNOWN_TOPIC in codes) + [LOG_END_COUNTS] * (not has_watermark)
-    return assumed + [EVENTS_LACK] * (LACKING in codes) + stray * bool(strays)
+    assumed = {
+        DEFAULTS_COUNT + advice: UNKNOWN_TOPIC in codes,
+        LOG_END_COUNTS: any(finding.found == HIGH_WATERMARK for finding in findings),
+        EVENTS_LACK: LACKING in codes,
+        f"A start takes {counted(strays, 'log')} for stray ({IS_STRAY}): no look comes to such.": strays,
+    }
+    return [text for text, is_so in assumed.items() if is_so]
 
 
 def _verdict(logs: Sequence[_Log]) -> str:
@@ -218,7 +200,8 @@ def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:
         ShownColumn("NOW", "going_now", "size", rank=1),
         ShownColumn("OLDEST THAT STAYS", "reason", least=20),
     )
-    return TableView(columns, order=(lambda log: -log.gain) if is_tried else None)
+    # those first that the settings that are tried free most
+    return TableView(columns, order=(lambda log: (log.going_now or 0) - log.going) if is_tried else None)
 
 
 def _state(row: RetentionRow) -> str:
