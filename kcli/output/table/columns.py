@@ -96,7 +96,7 @@ class ShownColumn(NamedTuple):
     kind: KindName = "text"
     rank: int = 0
     least: int | None = None
-    style: Callable[[Any], str] | str = ""
+    style: Callable[[Any], str | None] | str = ""
     may_overflow: bool = False
     is_cut: bool = False
     legend: str = ""
@@ -142,11 +142,10 @@ def severity_of(findings: Iterable[Finding]) -> str:
 def mark_column(severity: Callable[[Any], str | None], symbols: Symbols) -> ShownColumn:
     """Return a column of the marks of severities; a row without one has no mark."""
     marks = {"error": symbols.bad, "warning": symbols.warning, "info": symbols.note, "": symbols.good}
-    styles = {mark: STYLES[word] for word, mark in marks.items()}
     return ShownColumn(
         "",
         lambda row: "" if (word := severity(row)) is None else marks[word],
-        style=lambda mark: styles.get(mark, ""),
+        style={mark: STYLES[word] for word, mark in marks.items()}.get,
     )
 
 

@@ -146,7 +146,8 @@ def _measured(column: ShownColumn, rows: Sequence[Any], screen: Screen) -> Measu
     ]
     if column.rank and all(cell in {"", symbols.null} for cell in cells):
         return None
-    styles = list(map(column.style, values)) if callable(column.style) else [column.style] * len(rows)
+    style = column.style
+    styles = [style(value) or "" if callable(style) else style for value in values]
     widths = sorted(map(cell_len, cells))
     least = width = max([header, *widths[-1:]])
     if column.least is not None:

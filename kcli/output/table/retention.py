@@ -217,7 +217,7 @@ RETAINED_SEGMENTS = table_view(
     offsets_column("first_offset", "last_offset", rank=3),
     ShownColumn("SIZE", "size", "size"),
     ShownColumn("NEWEST (UTC)", "max_timestamp", "time", rank=1),
-    ShownColumn("", _state, style=lambda state: {"goes": "red", "waits": "yellow"}.get(state, "")),
+    ShownColumn("", _state, style={"goes": "red", "waits": "yellow"}.get),
     ShownColumn("GOES FROM (UTC)", "deletable_at", "time", rank=2),
     ShownColumn("WHY", "reason", least=20),
 )

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, groupby
 from operator import attrgetter
@@ -71,14 +71,9 @@ DIR = SharedColumn(
 PARTITION_COLUMNS = (NAME, TOPIC_ID, METADATA, DIR)
 
 
-def _style_state(text: str) -> str:
-    return STATE_STYLES.get(text, "")
-
-
 def _topic_partition(row: RlmmEventRow) -> str | None:
-    if row.topic is None and row.partition is None:
-        return None
-    return f"{row.topic or row.topic_id}-{row.partition}"
+    is_of_none = row.topic is None and row.partition is None
+    return None if is_of_none else f"{row.topic or row.topic_id}-{row.partition}"
 
 
 def _event(row: RlmmEventRow) -> str:
@@ -87,17 +82,16 @@ def _event(row: RlmmEventRow) -> str:
     return STATE_TEXTS.get(row.state or "", row.state or row.record_type or "")
 
 
-def _count_states(states: Sequence[str], read: str = "copied") -> str:
+def _count_states(states: Iterable[str], read: str = "copied") -> str:
     """Return how many remote segments are in each state; `read` says what copied ones are."""
     count = Counter(states)
-    names = {
+    words = {
         COPIED: read,
         SUPERSEDED: SUPERSEDED,
         COPYING: "begun and not finished",
         DELETING: "being deleted",
-        DELETED: "deleted",
     }
-    return tally({word: count[state] for state, word in names.items()})
+    return tally({word: count[state] for state, word in {**words, DELETED: "deleted"}.items()})
 
 
 def _events_total(rows: Sequence[RlmmEventRow]) -> str:
@@ -105,7 +99,7 @@ def _events_total(rows: Sequence[RlmmEventRow]) -> str:
     last = {row.segment_id: row.state or "" for row in rows if row.segment_id is not None}
     unreadable = sum(row.error is not None for row in rows)
     undecoded = f"{counted(unreadable, 'event')} not decoded" if unreadable else ""
-    states = joined((_count_states(list(last.values())), undecoded))
+    states = joined((_count_states(last.values()), undecoded))
     segments = counted(len(last), "remote segment")
     return f"{segments} at the last of these events{f': {states}' if states else ''}."
 
@@ -116,7 +110,7 @@ RLMM_EVENT = table_view(
     ShownColumn("SEGMENT ID", "segment_id"),
     offsets_column("start_offset", "end_offset"),
     ShownColumn("SIZE", "segment_size_bytes", "size", rank=2),
-    ShownColumn("EVENT", _event, least=12, style=_style_state),
+    ShownColumn("EVENT", _event, least=12, style=STATE_STYLES.get),
     ShownColumn("BY", "broker_id", "number", rank=1),
     shared=(
         SharedColumn("TOPIC-PARTITION", _topic_partition, noun=("partition",), may_overflow=True),
@@ -167,9 +161,8 @@ def _epochs(row: RemoteSegmentRow) -> str:
 
 
 def _took(row: RemoteSegmentRow) -> int | None:
-    if row.copy_started_ms is None or row.copy_finished_ms is None:
-        return None
-    return max(row.copy_finished_ms - row.copy_started_ms, 0)
+    begin, end = row.copy_started_ms, row.copy_finished_ms
+    return None if begin is None or end is None else max(end - begin, 0)
 
 
 def _state(row: RemoteSegmentRow) -> str:
@@ -183,7 +176,7 @@ def _state_in_words(row: RemoteSegmentRow) -> str:
 
 def _segments_total(rows: Sequence[RemoteSegmentRow]) -> str:
     readable_bytes = sum(row.segment_size_bytes for row in rows if _state(row) == COPIED)
-    states = _count_states(list(map(_state, rows)), f"to read, {size(readable_bytes)}")
+    states = _count_states(map(_state, rows), f"to read, {size(readable_bytes)}")
     return f"{counted(len(rows), 'remote segment')}: {states}."
 
 
@@ -195,7 +188,7 @@ SEGMENT_VIEW = table_view(
     ShownColumn("COPIED (UTC)", "copy_finished_ms", "time of day", rank=1),
     ShownColumn("TOOK", _took, "duration", rank=4),
     ShownColumn("BY", "broker_id", "number", rank=3),
-    ShownColumn("STATE", _state_in_words, style=_style_state),
+    ShownColumn("STATE", _state_in_words, style=STATE_STYLES.get),
     severity=lambda row: "warning" if row.state in UNFINISHED else None,
     closing=_segments_total,
     shared=PARTITION_COLUMNS,
@@ -220,7 +213,7 @@ REMOTE_HISTORY = table_view(
     ShownColumn("TIME (UTC)", "event_timestamp_ms", "time of day"),
     ShownColumn("AFTER", "since_previous_ms", "duration"),
     ShownColumn("BY", "broker_id", "number"),
-    ShownColumn("EVENT", _history_event, least=12, style=_style_state),
+    ShownColumn("EVENT", _history_event, least=12, style=STATE_STYLES.get),
     shared=(SharedColumn("SEGMENT ID", lambda row: row.segment_id, "segment {}"), *PARTITION_COLUMNS),
 )
 

@@ -84,7 +84,7 @@ def _view(
         *([RATIO] if has_ratios else []),
         ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=8),
         ShownColumn("NEWEST (UTC)", "summary.max_timestamp", "time", rank=9),
-        ShownColumn("RESULT", result, least=36, style=lambda text: "dim" if text == CLEAN else ""),
+        ShownColumn("RESULT", result, least=36, style={CLEAN: "dim"}.get),
         severity=severity,
         is_listed=(lambda row: result(row) != CLEAN) if is_folded else None,
         folded="without damage",

@@ -301,14 +301,14 @@ STARTUP_RELEASE = table_view(
 LOG_DIR_COLUMN = SharedColumn("LOG DIR", lambda log_dir: log_dir.dir, are_paths=True)
 LOG_DIRS = (
     ShownColumn("STOPPED", _stop, rank=2),
-    ShownColumn("OUTCOME", "outcome", style=lambda text: STYLES["error"] if text == OFFLINE else ""),
+    ShownColumn("OUTCOME", "outcome", style={OFFLINE: STYLES["error"]}.get),
     ShownColumn("PARTITIONS", "partitions", "count", rank=4),
     ShownColumn("FAIL", lambda log_dir: log_dir.failing_partitions or None, "count", rank=3),
     ShownColumn("READS", "bytes_read", "size", rank=5),
     ShownColumn("WHY", "error", least=12, rank=1),
 )
 FILE_COLUMNS = (
-    ShownColumn("", "action", style=lambda text: ACTION_STYLES.get(text, "")),
+    ShownColumn("", "action", style=ACTION_STYLES.get),
     ShownColumn("FILE", "file"),
     ShownColumn("BEFORE", "size_before", "size", rank=2),
     ShownColumn("AFTER", "size_after", "size", rank=2),

@@ -67,7 +67,7 @@ OF_COUNTED_COPIES = {"CLUSTER": 0, "DIR": 9}
 TRANSACTION = table_view(
     ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
     ShownColumn("PRODUCER", _producer),
-    ShownColumn("STATE", "state", style=lambda state: "yellow" if state in UNDER_WAY else ""),
+    ShownColumn("STATE", "state", style=dict.fromkeys(UNDER_WAY, "yellow").get),
     ShownColumn("UPDATED (UTC)", "last_update_timestamp", "time of day", rank=2),
     ShownColumn("TIMEOUT", "timeout_ms", "duration", rank=3),
     ShownColumn("PARTITIONS", lambda row: joined(map(str, row.partitions)), rank=1, least=16),
@@ -122,9 +122,7 @@ OPEN_TRANSACTION = table_view(
     ShownColumn("SINCE (UTC)", "start_timestamp", "time of day", rank=6),
     ShownColumn("LSO", "last_stable_offset", "number", rank=5),
     ShownColumn("WAITING", "records_waiting", "count", rank=4),
-    ShownColumn(
-        "HANGS", lambda row: HANGS[row.hanging], rank=2, style=lambda word: "red" if word == "yes" else ""
-    ),
+    ShownColumn("HANGS", lambda row: HANGS[row.hanging], rank=2, style={"yes": "red"}.get),
     verdict=_open_verdict,
     ranks=OF_COUNTED_COPIES,
     severity=lambda row: "error" if row.hanging else "warning" if row.hanging is None else "",

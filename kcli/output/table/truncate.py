@@ -30,7 +30,7 @@ NONE, FULL, STUCK = "none", "full", "stuck"
 KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
 DONE_TO_SEGMENTS = {KEEP: "kept", CUT: "cut", DELETE: "deleted", CREATE: "created"}
 SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
-SIGN_STYLES = {"": "", "~": "yellow", "-": "red", "+": "green"}
+SIGN_STYLES = {"~": "yellow", "-": "red", "+": "green"}
 CONCLUSIONS = {
     "undefined-end": "truncate to {to}, where this began: it knows no end",
     "unnamed-epoch": "truncate to {to}",
@@ -114,7 +114,7 @@ def _segment_lines(row: TruncationRow) -> Iterator[SegmentLine]:
 
 
 SEGMENT_COLUMNS = (
-    ShownColumn("", lambda line: SIGNS[line.segment.action], style=lambda sign: SIGN_STYLES[sign]),
+    ShownColumn("", lambda line: SIGNS[line.segment.action], style=SIGN_STYLES.get),
     ShownColumn("SEGMENT", "segment.base_offset", "number"),
     ShownColumn("OFFSETS", lambda line: span(line.segment.base_offset, line.end)),
     ShownColumn("SIZE", "segment.size_before", "size"),
