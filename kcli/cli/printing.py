@@ -41,7 +41,7 @@ def print_rows(
     With `pages` what needs all of them is shown in the user's pager, if it is longer than the terminal. Then
     the verdict is returned, to be said again: whoever left the pager early, or at its end, has not seen it.
     """
-    write = None if text is not None and view.format is TEXT else view.format.load(view.format.writer)
+    write = None if text is not None and view.format is TEXT else view.format.load_writer()
     # drawings conclude from findings, wherever those are shown
     is_list = view.format.carries_findings and not view.format.is_whole
     tail = summary.tail if is_list else summary.messages

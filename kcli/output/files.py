@@ -6,13 +6,13 @@ It is written under a hidden name in the same directory and takes its own name o
 import os
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import BinaryIO, Protocol, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.background import BackgroundCall
-from kcli.output.formats import OutputFormat
+from kcli.output.formats import PARQUET, OutputFormat
 from kcli.output.long_values import length_of
 from kcli.output.structured import Tail
 from kcli.output.values import FINDING_KEYS, finding_values
@@ -20,6 +20,9 @@ from kcli.output.view import View
 from kcli.rows import ArrowBlock, Failure, Item, TextBlock
 from kcli.rows.declare import Column, RowType, plain_row_type, values_of
 from kcli.rows.head import HeadColumn
+
+if TYPE_CHECKING:
+    from kcli.output.parquet import ParquetWriter
 
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
@@ -37,20 +40,6 @@ _ENCODING = ("utf-8", "backslashreplace")
 
 class IncompleteError(Exception):
     """The rows ended before they were complete: a tail raises it, and no file is made."""
-
-
-class Writer(Protocol):
-    """Writes rows to an open file; `rows` counts those that the view shows."""
-
-    rows: int
-
-    def write(self, rows: Sequence[Item]) -> None:
-        """Write the rows that the view shows, with the columns that it shows."""
-        ...
-
-    def finish(self, tail: Tail) -> None:
-        """Write what comes after the rows; the file stays open."""
-        ...
 
 
 class _Utf8:
@@ -71,13 +60,13 @@ class _Utf8:
 
 
 class TextWriter:
-    """Writes csv or ndjson, the same bytes as on stdout."""
+    """Writes csv or ndjson to an open file, the same bytes as on stdout; `rows` counts rows."""
 
     def __init__(self, file: BinaryIO, view: View) -> None:
         self.rows = 0
         self._text = _Utf8(file)
         self._view = view
-        self._write = view.format.load(view.format.writer)
+        self._write = view.format.load_writer()
 
     def write(self, rows: Sequence[Item]) -> None:
         """Write rows."""
@@ -92,25 +81,25 @@ class TextWriter:
         self._write((), self._view, self._text, tail)
 
 
-@contextmanager
-def text_writer(file: BinaryIO, view: View) -> Iterator[TextWriter]:
-    """Give the writer of a text format."""
-    yield TextWriter(file, view)
+Writer: TypeAlias = "TextWriter | ParquetWriter"
+"""Writes rows to an open file, which stays open; `rows` counts those that the view shows."""
 
 
 def writer(file: BinaryIO, view: View) -> AbstractContextManager[Writer]:
     """Return the writer of the view's format; choosing, sorting and limiting are done before it."""
-    made: AbstractContextManager[Writer] = view.format.load(view.format.file_writer)(
-        file, view._replace(sort=(), limit=None, where=None)
-    )
-    return made
+    view = view._replace(sort=(), limit=None, where=None)
+    if view.format != PARQUET:
+        return nullcontext(TextWriter(file, view))
+    from kcli.output.parquet import parquet_writer
+
+    return parquet_writer(file, view)
 
 
 def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Text | None = None) -> int:
     """Write rows, or lines of `text`, in place of `path`, which else stays; return how many. OSError."""
     with new_file(path) as file:
         if view.format.is_whole:
-            return int(view.format.load(view.format.writer)(rows, view, _Utf8(file), tail))
+            return int(view.format.load_writer()(rows, view, _Utf8(file), tail))
         if text is not None:
             count = 0
 

@@ -31,12 +31,12 @@ class OutputFormat(NamedTuple):
 
     `is_flat`: one header for all rows, so they are of one type. `carries_findings`: findings are in the
     output itself, elsewhere they go to stderr. `streams`: rows are written as they come. `on_stdout`: `-o`
-    takes it. `extension` of a file that `--out` takes, None for none. `writer` and `file_writer` are names in
-    modules of kcli.output: the function that writes rows to stdout, and the one that gives the writer of an
-    open file. `style`: how single rows are encoded, None where they are not. `of`: the commands whose rows it
-    is for; None: any. `is_summary`: it is made of all rows at once, counts findings and errors wherever those
-    are shown, and --out writes it even if no input could be answered: a number of before would look like now.
-    `counts`: what it has many of. `is_view`: for people, rows of all types as the terminal shows them.
+    takes it. `extension` of a file that `--out` takes, None for none. `writer`: the name, in a module of
+    kcli.output, of the function that writes rows to stdout. `style`: how single rows are encoded, None where
+    they are not. `of`: the commands whose rows it is for; None: any. `is_summary`: it is made of all rows at
+    once, counts findings and errors wherever those are shown, and --out writes it even if no input could be
+    answered: a number of before would look like now. `counts`: what it has many of. `is_view`: for people,
+    rows of all types as the terminal shows them.
     """
 
     name: str
@@ -46,7 +46,6 @@ class OutputFormat(NamedTuple):
     on_stdout: bool = True
     extension: str | None = None
     writer: str = ""
-    file_writer: str = "files.text_writer"
     style: RowStyle | None = None
     of: frozenset[str] | None = None
     is_summary: bool = False
@@ -60,16 +59,16 @@ class OutputFormat(NamedTuple):
     @property
     def takes_blocks(self) -> bool:
         """Whether rows may come as Arrow blocks."""
-        return self.style is not None or self.file_writer == "parquet.parquet_writer"
+        return self.style is not None or self == PARQUET
 
     @property
     def is_whole(self) -> bool:
         """Whether its writer takes all rows at once, for a file too, and returns how many things it wrote."""
         return self.is_view or self.is_summary
 
-    def load(self, name: str) -> Any:
-        """Return `writer` or `file_writer`; what it needs is imported now, rich and pyarrow are slow."""
-        module, _, function = name.partition(".")
+    def load_writer(self) -> Any:
+        """Return the `writer`; what it needs is imported now: rich is slow."""
+        module, _, function = self.writer.partition(".")
         return getattr(import_module(f"kcli.output.{module}"), function)
 
 
@@ -104,9 +103,7 @@ TEXT = OutputFormat("text", extension="txt", counts="lines")
 """Lines that a command makes of its rows itself."""
 IN_PROCESS = OutputFormat("rows", on_stdout=False)
 """No text: rows as they are, for a program that runs a command in its own process."""
-PARQUET = OutputFormat(
-    "parquet", is_flat=True, on_stdout=False, extension="parquet", file_writer="parquet.parquet_writer"
-)
+PARQUET = OutputFormat("parquet", is_flat=True, on_stdout=False, extension="parquet")
 HTML = OutputFormat(
     "html",
     is_flat=True,

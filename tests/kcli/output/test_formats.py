@@ -31,8 +31,7 @@ def test_no_other_module_names_a_format():
 def test_writers_of_a_format_exist(name):
     output = FORMATS[name]
 
-    assert callable(output.load(output.file_writer))
-    assert output.writer == "" or callable(output.load(output.writer))
+    assert output.writer == "" or callable(output.load_writer())
     assert bool(output.writer) == (output.on_stdout and output != TEXT)
 
 

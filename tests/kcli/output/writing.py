@@ -43,7 +43,7 @@ def file_view(output, command="rlmm partition", **more):
 def on_stdout(rows, view, tail=nothing):
     """Return the bytes of rows on stdout."""
     out = io.StringIO()
-    view.format.load(view.format.writer)(iter(rows), view, out, tail)
+    view.format.load_writer()(iter(rows), view, out, tail)
     return out.getvalue().encode("utf-8", "backslashreplace")
 
 
