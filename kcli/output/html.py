@@ -102,23 +102,14 @@ def _pre(block: PageBlock) -> Iterator[str]:
 
 
 def _table(block: PageBlock) -> Iterator[str]:
-    classes = [
-        ' class="right"'
-        if one.declared.is_right
-        else ' class="folds"'
-        if one.declared.least is not None
-        else ""
-        for one in block.columns
-    ]
-    heads = (
-        f"<th{of}>{escape(one.declared.header)}</th>" for one, of in zip(block.columns, classes, strict=True)
-    )
-    head = (
-        f"<thead><tr>{''.join(heads)}</tr></thead>\n"
-        if any(one.declared.header for one in block.columns)
-        else ""
-    )
-    yield f'<div class="box" tabindex="0"><table>\n{head}<tbody>\n'
+    columns = [one.declared for one in block.columns]
+    folds = ["" if one.least is None else ' class="folds"' for one in columns]
+    classes = [' class="right"' if one.is_right else of for one, of in zip(columns, folds, strict=True)]
+    yield '<div class="box" tabindex="0"><table>\n'
+    if any(one.header for one in columns):
+        heads = (f"<th{of}>{escape(one.header)}</th>" for one, of in zip(columns, classes, strict=True))
+        yield f"<thead><tr>{''.join(heads)}</tr></thead>\n"
+    yield "<tbody>\n"
     cells = (zip(one.cells, one.styles, strict=True) for one in block.columns)
     for row in zip(*cells, strict=True):
         texts = (f"<td{of}>{_span([cell])}</td>" for cell, of in zip(row, classes, strict=True))

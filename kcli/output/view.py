@@ -195,30 +195,22 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         raise ViewError(
             f"--null {null!r}: expected at most {LONGEST_NULL} characters, no comma, quote, tab or line end"
         )
-    tagged = len(types) > 1
+    tagged, is_whole = len(types) > 1, options.columns is None and options.headers
     if only is not None:
         types = (_only(only, types, command),)
-    elif answer.single_view and output_format.is_view and options.columns is None and options.headers:
-        types = (
-            *(row_type for row_type in types if row_type.name == answer.default_type),
-            *(row_type for row_type in types if row_type.name != answer.default_type),
-        )
+    elif answer.single_view and output_format.is_view and is_whole:
+        types = tuple(sorted(types, key=lambda one: one.name != answer.default_type))
     elif tagged and output_format.is_flat:
-        types = (
-            tuple(one for one in types if answer.possible is None or one.name in answer.possible) or types[:1]
-        )
-        names = [one.name for one in types]
-        has_default = answer.default_type in names and (
-            answer.is_asked or output_format.is_view or not options.to_file
-        )
-        if len(names) > 1 and answer.default_type is not None and has_default:
-            types = (types[names.index(answer.default_type)],)
-        has_headers = (
-            (output_format.is_view or output_format is TSV) and options.columns is None and options.headers
-        )
+        possible = answer.possible
+        types = tuple(one for one in types if possible is None or one.name in possible) or types[:1]
+        default = tuple(one for one in types if one.name == answer.default_type)
+        if default and (answer.is_asked or output_format.is_view or not options.to_file):
+            types = default
+        has_headers = is_whole and (output_format.is_view or output_format is TSV)
         if len(types) > 1 and not (has_headers or options.quiet or options.to_run):
             raise ViewError(
-                f"{command} has rows of several types here: use --only with one of {', '.join(names)}, or "
+                f"{command} has rows of several types here: use --only with one of "
+                f"{', '.join(one.name for one in types)}, or "
                 f"{'--out FILE.ndjson' if options.to_file else '-o ndjson'}, for output as {options.output}"
             )
     keys = () if options.sort is None else map(str.strip, options.sort.split(","))
