@@ -12,30 +12,9 @@ from kcli.output.files import IncompleteError, in_batches, new_file, nothing, wr
 from kcli.rows import row_types
 from kcli.rows.declare import values_of
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, RlmmSnapshotRow
-from tests.kcli.output.writing import FAILURE, FILE_FORMATS, FINDING, ROWS, file_view, on_stdout, read_parquet
+from tests.kcli.output.writing import FILE_FORMATS, ROWS, file_view, on_stdout, read_parquet
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.parametrize("output", ["csv", "ndjson"])
-@pytest.mark.parametrize("rows", [[], ROWS])
-@pytest.mark.parametrize("found", [([], []), ([FINDING], [FAILURE])])
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"headers": False},
-        {"columns": "partition,topic_id", "sort": "-partition", "limit": 3},
-        {"limit": 0},
-    ],
-)
-def test_the_bytes_are_those_of_stdout(tmp_path, output, rows, found, more):
-    view = file_view(output, **more)
-    count = write_rows(str(tmp_path / "out"), iter(rows), view, lambda: found)
-
-    assert (tmp_path / "out").read_bytes() == on_stdout(rows, view, lambda: found)
-    assert count == len(rows[: more.get("limit")])
-    assert os.listdir(tmp_path) == ["out"]
 
 
 STRANGE = [RlmmPartitionRow("\udc80", 1, 2)]
@@ -50,6 +29,7 @@ SOME = {"columns": "metadata_partition,topic_id", "sort": "-partition", "limit":
         (MIXED, {"command": "rlmm dump", "only": "rlmm_committed_offset"}, [("d", "f", 4, 5)]),
         (ROWS, SOME, [(28, "topic,4"), (21, "topic,3")]),
         (ROWS, {}, [values_of(row) for row in ROWS]),
+        (ROWS, {"headers": False}, [values_of(row) for row in ROWS]),
         ([], {}, []),
     ],
 )

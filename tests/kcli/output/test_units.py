@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.output.units import counted, moment, only_day, size
+from kcli.output.units import moment, only_day, size
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,3 @@ def test_the_day_is_named_where_there_is_one():
     assert only_day([1_700_000_000_000, None, -1, 1_700_000_001_000]) == "2023-11-14"
     assert only_day([1_700_000_000_000, 1_700_086_400_000]) is None
     assert only_day([None, -1]) is None
-
-
-def test_counts_have_their_noun():
-    assert counted(1, "batch", "batches") == "1 batch"
-    assert counted(1234, "record") == "1,234 records"

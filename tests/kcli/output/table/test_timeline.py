@@ -11,16 +11,3 @@ def test_a_line_has_a_column_for_every_range():
     assert timeline.columns(1099, 1100) == slice(9, 10)
     assert timeline.columns(500, 500) == slice(4, 4)
     assert Timeline(5, 5, 10).column(5) == 0
-
-
-def test_a_range_is_drawn_over_those_before_it():
-    assert "".join(Timeline(0, 10, 10).cells([(0, 8, "a"), (2, 4, "b")], "-")) == "aabbaaaa--"
-
-
-def test_labels_do_not_touch_and_the_first_have_the_first_choice():
-    offsets = [0, 100, 2, 50, 99]
-
-    assert Timeline(0, 100, 40).labels(zip(offsets, offsets, strict=True)) == (
-        "0                   50                100"
-    )
-    assert Timeline(0, 100, 10).labels([(0, 7), (5, 8), (50, 9)], "-" * 10) == "7----9----"
