@@ -28,7 +28,7 @@ def _producer(row: ProducerRow | TransactionRow | OpenTransactionRow) -> str:
 def _producers_verdict(findings: Sequence[Finding], rows: Sequence[ProducerRow]) -> str:
     """Count each partition once: by the copy that a finding names where several are here."""
     counting = {finding.dir or "" for finding in findings if finding.code == COPY_THAT_COUNTS}
-    copied = {os.path.basename(directory) for directory in counting}
+    copied = set(map(os.path.basename, counting))
     rows = [row for row in rows if row.where.dir in counting or name_of(row.where) not in copied]
     held = sum(row.current_txn_start_offset is not None for row in rows)
     more = f" {counted(held, 'transaction')} open: kcli txn open says more." if held else ""
@@ -110,8 +110,7 @@ def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterato
     for place, lines in commands.items():
         yield ""
         yield sentences(screen, f"To end what hangs{place}, as aborted:")
-        drawn = (line for one in lines for line in command_lines(one.split(), screen).split("\n"))
-        yield sentences(screen, *drawn)
+        yield sentences(screen, *"\n".join(command_lines(one.split(), screen) for one in lines).split("\n"))
 
 
 OPEN_TRANSACTION = table_view(

@@ -31,6 +31,9 @@ KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
 DONE_TO_SEGMENTS = {KEEP: "kept", CUT: "cut", DELETE: "deleted", CREATE: "created"}
 SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
 SIGN_STYLES = {"~": "yellow", "-": "red", "+": "green"}
+SIZES = ("size_before", "size_after")
+ANSWERS = {"high-watermark": "", "remote-offset": "moved to tiered storage"}
+"""Of leaders, where the rule says it; else an epoch and its end."""
 CONCLUSIONS = {
     "undefined-end": "truncate to {to}, where this began: it knows no end",
     "unnamed-epoch": "truncate to {to}",
@@ -100,17 +103,14 @@ def _segment_lines(row: TruncationRow) -> Iterator[SegmentLine]:
     offset = row.target_offset if row.first_removed_offset is None else row.first_removed_offset
     notes = {KEEP: "", CUT: f"cut at {offset}"}
     for action, group in groupby(row.segments, key=lambda segment: segment.action):
-        segments = list(group)
+        lines = [(segment, segment.base_offset) for segment in group]
         note = notes.get(action, str(action))
-        if len(segments) > MOST_SEGMENTS:
-            after = None if action == DELETE else sum(segment.size_after or 0 for segment in segments)
-            before = sum(segment.size_before or 0 for segment in segments)
-            note = f"{counted(len(segments), 'segment')}: {action}"
-            together = segments[0]._replace(size_before=before, size_after=after)
-            yield SegmentLine(together, ends.get(segments[-1].base_offset, segments[-1].base_offset), note)
-        else:
-            for segment in segments:
-                yield SegmentLine(segment, ends.get(segment.base_offset, segment.base_offset), note)
+        if len(lines) > MOST_SEGMENTS:
+            before, after = (sum(getattr(one, size) or 0 for one, _ in lines) for size in SIZES)
+            note = f"{counted(len(lines), 'segment')}: {action}"
+            after = None if action == DELETE else after
+            lines = [(lines[0][0]._replace(size_before=before, size_after=after), lines[-1][1])]
+        yield from (SegmentLine(segment, ends.get(last, last), note) for segment, last in lines)
 
 
 SEGMENT_COLUMNS = (
@@ -126,15 +126,13 @@ SEGMENT_COLUMNS = (
 def _request(exchange: TruncationRound) -> str:
     if exchange.requested_epoch is not None:
         return f"where epoch {exchange.requested_epoch} ends"
-    if exchange.rule == "high-watermark":
-        return ""
     epoch = "" if exchange.last_fetched_epoch is None else f", epoch {exchange.last_fetched_epoch}"
-    return f"fetch at {exchange.fetch_offset}{epoch}"
+    return "" if exchange.rule == "high-watermark" else f"fetch at {exchange.fetch_offset}{epoch}"
 
 
 def _answer(exchange: TruncationRound) -> str:
-    if exchange.rule in {"high-watermark", "remote-offset"}:
-        return "moved to tiered storage" if exchange.rule == "remote-offset" else ""
+    if exchange.rule in ANSWERS:
+        return ANSWERS[exchange.rule]
     if exchange.end_offset is None or exchange.end_offset < 0:
         return "out of range" if exchange.end_offset is None else "undefined"
     epoch = "" if exchange.leader_epoch in {None, -1} else f"epoch {exchange.leader_epoch}, "
