@@ -44,6 +44,7 @@ STATE_TEXTS = {
 }
 """Kafka's states, and its states of partitions, in words."""
 UNFINISHED = {COPYING: "copy not finished", DELETING: "deletion not finished"}
+SEGMENT_TEXTS = {**STATE_TEXTS, **UNFINISHED}
 SUPERSEDED = "superseded"
 STATE_STYLES = {"copied": "green", "deleted": "red", "deleting": "red"}
 UNREADABLE_TEXT = "cannot be decoded"
@@ -170,10 +171,6 @@ def _state(row: RemoteSegmentRow) -> str:
     return SUPERSEDED if row.state == COPIED and not row.referenced else row.state
 
 
-def _state_in_words(row: RemoteSegmentRow) -> str:
-    return UNFINISHED.get(row.state) or STATE_TEXTS.get(_state(row), _state(row))
-
-
 def _segments_total(rows: Sequence[RemoteSegmentRow]) -> str:
     readable_bytes = sum(row.segment_size_bytes for row in rows if _state(row) == COPIED)
     states = _count_states(map(_state, rows), f"to read, {size(readable_bytes)}")
@@ -188,7 +185,7 @@ SEGMENT_VIEW = table_view(
     ShownColumn("COPIED (UTC)", "copy_finished_ms", "time of day", rank=1),
     ShownColumn("TOOK", _took, "duration", rank=4),
     ShownColumn("BY", "broker_id", "number", rank=3),
-    ShownColumn("STATE", _state_in_words, style=STATE_STYLES.get),
+    ShownColumn("STATE", lambda row: SEGMENT_TEXTS.get(_state(row), _state(row)), style=STATE_STYLES.get),
     severity=lambda row: "warning" if row.state in UNFINISHED else None,
     closing=_segments_total,
     shared=PARTITION_COLUMNS,
@@ -237,13 +234,9 @@ REMOTE_REPLAY = table_view(
 )
 
 
-def _unfinished(row: RemoteCheckRow) -> int:
-    return row.unfinished_copies + row.unfinished_deletions
-
-
 def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
     results = Counter(row.result for row in rows)
-    unfinished = sum(map(_unfinished, rows))
+    unfinished = sum(row.unfinished_copies + row.unfinished_deletions for row in rows)
     copies = counted(unfinished, "unfinished copy or deletion", "unfinished copies or deletions")
     copied = counted(sum(row.copied for row in rows), "remote segment")
     objects = [row.objects for row in rows if row.objects is not None]
@@ -263,7 +256,7 @@ def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
 REMOTE_CHECK = table_view(
     ShownColumn("RESULT", "result"),
     ShownColumn("COPIED", "copied", "count"),
-    ShownColumn("UNFINISHED", _unfinished, "count"),
+    ShownColumn("UNFINISHED", lambda row: row.unfinished_copies + row.unfinished_deletions, "count"),
     ShownColumn("SUPERSEDED", "superseded", "count", rank=2),
     ShownColumn("BYTES", "remote_bytes", "size"),
     ShownColumn("EVENTS", "events", "count", rank=3),
@@ -286,10 +279,8 @@ def _draw_steps(field: str, rows: Sequence[Any], screen: Screen) -> Iterator[Ren
 
 def _tiered(rows: Sequence[Any]) -> str:
     tiered = number(sum(row.remote_storage for row in rows))
-    pending = number(sum(row.earliest_pending_upload_offset >= 0 for row in rows))
-    return (
-        f"{counted(len(rows), 'partition')}: {tiered} tiered, {pending} with records that are not copied yet."
-    )
+    pending = f"{number(sum(row.earliest_pending_upload_offset >= 0 for row in rows))} with records"
+    return f"{counted(len(rows), 'partition')}: {tiered} tiered, {pending} that are not copied yet."
 
 
 RLMM_OFFSETS = table_view(
