@@ -2,9 +2,8 @@
 
 import pytest
 
-from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.kafka.findings.findings import Finding
-from kcli.output.text import distinct, failure_line, finding_line, finding_lines, grouped_lines
+from kcli.output.text import distinct, failure_line, finding_line, finding_lines
 
 from .writing import FAILURE, FINDING
 
@@ -47,15 +46,3 @@ def test_a_finding_about_a_file_of_the_log_dir_is_listed_once():
     leftover = [Finding("DIR-002", "left out", dir=f"d/p-{n}-delete") for n in range(2)]
 
     assert distinct([*shared, *leftover, FINDING, FINDING]) == [shared[0], *leftover, FINDING]
-
-
-def test_on_a_terminal_findings_of_a_code_lie_below_what_it_means():
-    rule, path = CATALOGUE["LOG-003"], "d/" + "x" * 60
-    findings = [Finding("LOG-003", f"number {number}", "d", f"d/{number}", number) for number in range(2)]
-    lines = list(grouped_lines(findings, explained=False, width=500, is_colored=False))
-    assert lines == [f"{rule.severity} LOG-003 (2): {rule.title}", "  d/0: number 0", "  d/1: number 1"]
-
-    long = Finding("LOG-003", "some words " * 10, "d", path)
-    (first, *lines) = grouped_lines([long], explained=True, width=40, is_colored=True)
-    assert first.startswith("\x1b[") and "\x1b[0m" in first
-    assert [line for line in lines if len(line) > 40] == [f"  {path}:"]

@@ -69,12 +69,6 @@ def test_only_one_type():
 @pytest.mark.parametrize(
     "options",
     [
-        {"output": "xml"},
-        {"output": "text"},
-        {"columns": "x"},
-        {"columns": "dir,dir"},
-        {"sort": "dir,-x"},
-        {"only": "rlmm_event"},
         {"command": "rlmm dump", "output": "csv"},
         {"command": "rlmm dump", "output": "tsv", "headers": False},
         {"command": "rlmm dump", "only": "rlmm_snapshot", "columns": "committed_offset"},
