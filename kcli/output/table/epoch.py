@@ -27,17 +27,13 @@ MOST_ON_A_PAGE = 20
 Replicas: TypeAlias = dict[Where, list[EpochRow]]
 
 
-def _newest(replicas: Replicas) -> Sequence[EpochRow]:
-    return max(replicas.values(), key=lambda rows: (rows[-1].epoch, rows[-1].end_offset))
-
-
 def _partings(replicas: Replicas) -> dict[Where, int]:
     """Return where each replica differs first from the one with the newest epoch, if it does."""
     caches = {
         where: (tuple(EpochEntry(row.epoch, row.start_offset) for row in rows), rows[-1].end_offset)
         for where, rows in replicas.items()
     }
-    newest = next(caches[where] for where, rows in replicas.items() if rows is _newest(replicas))
+    newest = max(caches.values(), key=lambda cache: (cache[0][-1].epoch, cache[1]))
     partings = {where: find_divergence(*cache, *newest).offset for where, cache in caches.items()}
     return {where: offset for where, offset in partings.items() if offset is not None}
 
@@ -87,10 +83,10 @@ def _remark(where: Where, replicas: Replicas, parting: int | None) -> str:
     """Return what a replica has in common with the one with the newest epoch."""
     if len(replicas) == 1:
         return ""
-    end, newest = replicas[where][-1].end_offset, _newest(replicas)
+    newest = max(replicas.values(), key=lambda rows: (rows[-1].epoch, rows[-1].end_offset))
+    end, more = replicas[where][-1].end_offset, replicas[where][-1].end_offset - newest[-1].end_offset
     if parting is not None:
         return f"{number(end - parting)} offsets differ from {parting} on"
-    more = end - newest[-1].end_offset
     if replicas[where] is newest or not more:
         return "newest epoch" if replicas[where] is newest else "the same"
     return f"the same, {number(abs(more))} {'more' if more > 0 else 'behind'}"

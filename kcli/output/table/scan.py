@@ -1,7 +1,7 @@
 """The views of `scan`: what partitions and segments hold, and a verdict on each."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
@@ -27,14 +27,12 @@ SEGMENT_NOUN = "segment"
 
 def draw_scan_partition(answer: TableInput) -> TableView:
     """Return the view of partitions with a verdict each, and one on all."""
-    return _view(answer, attrgetter("dir"), attrgetter("where.dir"), SEGMENT_COUNT, "partition")
+    return _view(answer, SEGMENT_COUNT, "partition")
 
 
 def draw_scan_segment(answer: TableInput) -> TableView:
     """Return the view of segments with a verdict each, and one on all."""
-    return _view(
-        answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT_CELL, SEGMENT_NOUN
-    )
+    return _view(answer, SEGMENT_CELL, SEGMENT_NOUN, "file")
 
 
 def _segment(row: ScanSegmentRow) -> str:
@@ -43,9 +41,8 @@ def _segment(row: ScanSegmentRow) -> str:
     return str(int(base)) if suffix == "log" and base.isdecimal() else row.file
 
 
-def _view(
-    answer: TableInput, of: Callable[[Any], Any], place: Callable[[Any], Any], first: ShownColumn, noun: str
-) -> TableView:
+def _view(answer: TableInput, first: ShownColumn, noun: str, *file: str) -> TableView:
+    of, place = attrgetter("dir", *file), attrgetter("where.dir", *file)
     findings: dict[Any, list[Finding]] = {}
     for finding in answer.findings:
         findings.setdefault(of(finding), []).append(finding)

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from kcli.output.table.columns import KindName, ShownColumn
@@ -99,35 +100,23 @@ def short_dirs(dirs: Iterable[str]) -> dict[str, str]:
 
 def where_columns(rows: Sequence[Any]) -> list[SharedColumn]:
     """Return what rows share of their partition directories and files."""
-    places: dict[int, Where] = {id(row): where for row in rows if (where := where_of(row)) is not None}
+    places = {id(row): where for row in rows if (where := where_of(row)) is not None}
     if len(places) < len(rows) or not rows:
         return []
 
-    def of(field: Callable[[Where], Any]) -> Callable[[Any], Any]:
-        return lambda row: field(places[id(row)])
+    def column(header: str, field: Callable[[Where], Any], title: str = "{}", **more: Any) -> SharedColumn:
+        return SharedColumn(header, lambda row: field(places[id(row)]), title, **more)
 
     are_partitions = any(where.topic is not None for where in places.values())
     dirs = ("log dir",) if are_partitions else ("directory", "directories")
-    name = SharedColumn(
-        "TOPIC-PARTITION",
-        of(lambda where: None if where.topic is None else name_of(where)),
-        noun=("partition",),
-        may_overflow=True,
-    )
+    name = partial(column, "TOPIC-PARTITION", noun=("partition",), may_overflow=True)
+    last = partial(column, is_last=True)
     return [
-        *([name] if are_partitions else []),
+        *([name(lambda where: None if where.topic is None else name_of(where))] if are_partitions else []),
         *_file_columns(rows),
-        SharedColumn(
-            "BROKER", of(lambda where: where.broker_id), "broker {}", (), "number", rank=7, is_last=True
-        ),
-        SharedColumn("CLUSTER", of(lambda where: where.cluster_id), "cluster {}", rank=8, is_last=True),
-        SharedColumn(
-            "DIR",
-            of(lambda where: log_dir_of(where) if where.dir else None),
-            noun=dirs,
-            are_paths=True,
-            is_last=True,
-        ),
+        last("BROKER", attrgetter("broker_id"), "broker {}", kind="number", rank=7),
+        last("CLUSTER", attrgetter("cluster_id"), "cluster {}", rank=8),
+        last("DIR", lambda where: log_dir_of(where) if where.dir else None, noun=dirs, are_paths=True),
     ]
 
 
