@@ -6,7 +6,6 @@ The batches of the log to which entries lead are found as kafka-dump-log finds t
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from formats.batch import LOG_OVERHEAD, NO_TIMESTAMP
@@ -58,38 +57,50 @@ INTERVAL = 8 << 10
 class Indexed(NamedTuple):
     """What an entry of an index leads to.
 
-    `batch` is the last offset of the batch, `taken` that of what a broker's reader takes for one, which may
-    be no batch; None for nothing. `timestamp` is the largest of the batch's records where it ends with the
-    entry's offset; None where it is unknown.
+    `taken` is the last offset of what a broker's reader takes for a batch there, be it none; None for
+    nothing. `timestamp` is the largest of the batch's records where it ends with the entry's offset; None
+    where it is unknown. `misfit` says in words that the entry does not fit the log.
     """
 
-    batch: int | None
     taken: int | None
     timestamp: int | None = None
+    misfit: str | None = None
 
 
 def by_position(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> Indexed:
-    """Return what an entry of an offset index leads to."""
+    """Return what an entry of an offset index leads to; a batch above the tool's bound is no misfit."""
     offset, position = entry
-    end = position + options.max_message_size
-    walk = Walk(log, position, end, ahead=LARGEST_HEADER) if 0 <= position < log.size else ()
-    last_offset = next((batch.header.last_offset for batch in walk), None)
-    if last_offset == offset:
-        return Indexed(last_offset, last_offset)
-    taken = taken_for_batch(log, position, min(log.size, end))
-    return Indexed(last_offset, None if taken is None else taken.last_offset)
+    most = options.max_message_size
+    if last_offset_at(log, position, most) == offset:
+        return Indexed(offset)
+    taken = taken_for_batch(log, position, min(log.size, position + most))
+    last_offset, misfit = last_offset_at(log, position, LARGEST_INT), None
+    if last_offset != offset:
+        end = "no batch" if last_offset is None else f"{last_offset} is the last offset of the batch"
+        misfit = f"offset {offset}: {end} at byte {position}"
+    return Indexed(None if taken is None else taken.last_offset, misfit=misfit)
+
+
+def last_offset_at(log: DataFile, position: int, most: int) -> int | None:
+    """Return the last offset of the batch at a position, of at most so many bytes; None for no batch."""
+    walk = Walk(log, position, position + most, ahead=LARGEST_HEADER) if 0 <= position < log.size else ()
+    return next((batch.header.last_offset for batch in walk), None)
 
 
 def by_offset(
     finder: "Finder", entry: tuple[int, int], options: DumpOptions, findings: FindingCollector
 ) -> Indexed:
     """Return what an entry of a time index leads to."""
-    batch, taken = finder.batch(entry[1]), finder.taken
-    if batch is None:
-        return Indexed(None, None) if taken is None else Indexed(None, *taken[:2])
-    last = batch.header.last_offset
-    latest = largest_timestamp(finder.log, batch, options, findings) if last == entry[1] else None
-    return Indexed(last, last, latest)
+    timestamp, offset = entry
+    batch, taken = finder.batch(offset), finder.taken
+    last = None if batch is None else batch.header.last_offset
+    if batch is None or last != offset:
+        found = Indexed(last) if taken is None else Indexed(taken.last_offset, taken.timestamp)
+        return found._replace(misfit=f"offset {offset}: no batch ends with it")
+    latest, misfit = largest_timestamp(finder.log, batch, options, findings), None
+    if latest not in {None, timestamp}:
+        misfit = f"timestamp {timestamp}: the batch that ends with {offset} has {latest}"
+    return Indexed(last, latest, misfit)
 
 
 class Taken(NamedTuple):
@@ -306,7 +317,6 @@ class LogOfIndex:
         by_slot: dict[int, Indexed] = {}
         if self.log is None:
             return by_slot
-        unbounded = replace(self.options, max_message_size=LARGEST_INT)
         for slot, entry in entries:
             if self._finder is not None:
                 indexed = by_offset(self._finder, entry, self.options, self.findings)
@@ -314,28 +324,10 @@ class LogOfIndex:
                 continue
             else:
                 indexed = by_position(self.log, entry, self.options)
-            misfit = self._misfit(entry, indexed)
-            if misfit is not None and self._finder is None:
-                # the tool stops at the bound on a batch: that the entry leads to a larger one is no misfit
-                misfit = self._misfit(entry, by_position(self.log, entry, unbounded))
-            if misfit is not None:
-                self.findings.add("DUMP-004", slot * self.index.entry_size, misfit)
+            if indexed.misfit is not None:
+                self.findings.add("DUMP-004", slot * self.index.entry_size, indexed.misfit)
             by_slot[slot] = indexed
         return by_slot
-
-    def _misfit(self, entry: tuple[int, int], indexed: Indexed) -> str | None:
-        """Return in words that an entry does not fit its log; None if it does."""
-        if self._finder is None:
-            if indexed.batch == entry[0]:
-                return None
-            end = "no batch" if indexed.batch is None else f"{indexed.batch} is the last offset of the batch"
-            return f"offset {entry[0]}: {end} at byte {entry[1]}"
-        timestamp, offset = entry
-        if indexed.batch != offset:
-            return f"offset {offset}: no batch ends with it"
-        if indexed.timestamp not in {None, timestamp}:
-            return f"timestamp {timestamp}: the batch that ends with {offset} has {indexed.timestamp}"
-        return None
 
 
 def _open_log(
@@ -492,7 +484,7 @@ def _lines(log: LogOfIndex, block: IndexBlock, options: DumpOptions) -> Scanned:
 def _problems(log: LogOfIndex, block: IndexBlock) -> Iterator[tuple[int, IndexProblem]]:
     """Yield what the tool sums up about the entries of a block, each with its slot."""
     path, index = os.path.join(os.getcwd(), log.findings.target.shown), log.index
-    for slot, (_, taken, latest) in log.compare(enumerate(block.entries, block.slot)).items():
+    for slot, (taken, latest, _) in log.compare(enumerate(block.entries, block.slot)).items():
         number, offset = block.entries[slot - block.slot]
         if not isinstance(index, TimeIndexFile):
             if taken not in {None, number}:
