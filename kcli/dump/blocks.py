@@ -1,5 +1,6 @@
 """Blocks of columns: consecutive batches of a log, with their records where asked for, and parts of them."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -7,7 +8,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import LOG_OVERHEAD, NO_SEQUENCE
+from formats.batch import (
+    COMPRESSION_CODEC_MASK,
+    COMPRESSION_NAMES,
+    CONTROL_MASK,
+    LOG_OVERHEAD,
+    NO_SEQUENCE,
+    TIMESTAMP_TYPE_MASK,
+    TRANSACTIONAL_MASK,
+)
 from formats.bounds import describe
 from formats.bulk import Fields, together
 from formats.errors import FormatError
@@ -15,12 +24,13 @@ from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
 from formats.record_columns import CHUNK_BYTES, RecordColumns, taken
-from kcli.dump.options import DumpOptions, contents_at
+from kcli.dump.options import DumpOptions, RecordFilter
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import DamagedRange, Stop
 
 Ints: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
 
 MEMORY_A_HEADER = 64
 """Memory of a header of a record besides its bytes."""
@@ -33,7 +43,7 @@ class LegacyColumns(NamedTuple):
 
     key_size: Ints
     value_size: Ints
-    is_valid: NDArray[np.bool_]
+    is_valid: Mask
     crc: Ints
 
 
@@ -55,7 +65,7 @@ class Block(NamedTuple):
 
     positions: Ints
     fields: Fields
-    valid: NDArray[np.bool_]
+    valid: Mask
     records: RecordColumns | None = None
     legacy: LegacyColumns | None = None
     problems: tuple[Problem, ...] = ()
@@ -198,12 +208,12 @@ def _ints(values: Iterable[int]) -> Ints:
     return np.fromiter(values, np.int64)
 
 
-def select_batches(block: Block, keep: NDArray[np.bool_]) -> Block:
+def select_batches(block: Block, keep: Mask) -> Block:
     """Return some of the batches of a block that has no records."""
     return block._replace(positions=block.positions[keep], fields=block.fields[keep], valid=block.valid[keep])
 
 
-def select_rows(block: Block, numbers: Ints, keep: NDArray[np.bool_]) -> Block:
+def select_rows(block: Block, numbers: Ints, keep: Mask) -> Block:
     """Return some of the records of a block, and some of its batches: all of which there are such records."""
     if block.records is None:
         return block
@@ -255,13 +265,13 @@ def gathered_headers(items: Iterable[Window | DamagedRange | Stop]) -> Iterator[
             yield item
 
 
-def valid_of(window: Window) -> NDArray[np.bool_]:
+def valid_of(window: Window) -> Mask:
     """Return which checksums of a verified window match."""
     assert window.valid is not None, "a verified window knows its checksums"
     return window.valid
 
 
-def part_of(window: Window, which: slice | NDArray[np.bool_]) -> Window:
+def part_of(window: Window, which: slice | Mask) -> Window:
     """Return some of the batches of a window: those of a slice, or those that a mask keeps."""
     return window._replace(
         positions=window.positions[which], fields=window.fields[which], valid=valid_of(window)[which]
@@ -353,3 +363,92 @@ def _read(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[AnyRe
                 )
     except FormatError as error:
         yield problem(first, describe(error.moved(position)))
+
+
+# What a filter leaves
+
+LOWEST = -(1 << 63)
+
+
+def may_match(asked: RecordFilter, fields: Fields) -> Mask:
+    """Return which batches may hold a matching record, as far as their headers say.
+
+    A header can only rule a batch out. Times of records need not grow with their offsets, so a batch whose
+    largest timestamp lies after the range may still hold a record inside it: then its records decide.
+    """
+    attributes, is_v2 = fields["attributes"], ~is_legacy(fields["magic"])
+    able = np.ones(len(fields), np.bool_)
+    if asked.offsets is not None:
+        # a wrapper of magic 0 or 1 is stored with its last offset: it may begin anywhere before
+        first = np.where(is_v2 | (attributes & COMPRESSION_CODEC_MASK == 0), fields["base_offset"], LOWEST)
+        able &= (first <= asked.offsets[1]) & (last_offsets(fields) >= asked.offsets[0])
+    if asked.times is not None:
+        latest, is_appended = fields["max_timestamp"], attributes & TIMESTAMP_TYPE_MASK != 0
+        all_late = is_appended & (fields["magic"] > 0) & (latest > asked.times[1])
+        able &= (latest >= asked.times[0]) & ~all_late
+    if asked.codecs:
+        codecs = range(COMPRESSION_CODEC_MASK + 1)
+        named = [codec for codec in codecs if COMPRESSION_NAMES.get(codec, str(codec)) in asked.codecs]
+        able &= np.isin(attributes & COMPRESSION_CODEC_MASK, named)
+    for numbers, name in ((asked.epochs, "partition_leader_epoch"), (asked.producer_ids, "producer_id")):
+        if numbers:
+            able &= np.isin(fields[name], sorted(numbers))
+    for is_asked, mask in ((asked.transactional, TRANSACTIONAL_MASK), (asked.control, CONTROL_MASK)):
+        if is_asked is not None:
+            able &= ((attributes & mask != 0) & is_v2) == is_asked
+    return able
+
+
+def is_open(asked: RecordFilter, fields: Fields) -> Mask:
+    """Return which of the batches that may match are shown only if one of their records does."""
+    if asked.contents or asked.times is None:
+        return np.full(len(fields), asked.contents)
+    late: Mask = fields["max_timestamp"] > asked.times[1]
+    return late
+
+
+def matching(asked: RecordFilter, columns: RecordColumns) -> Ints:
+    """Return the numbers of the matching records, given batches that may match."""
+    able = np.ones(len(columns.offset), np.bool_)
+    for limits, values in ((asked.offsets, columns.offset), (asked.times, columns.timestamp)):
+        if limits is not None:
+            able &= (values >= limits[0]) & (values <= limits[1])
+    if asked.key is not None:
+        able &= (columns.key_length == len(asked.key)) & (asked.key in columns.data)
+        keys = contents_at(columns.data, columns.key_start[able], columns.key_length[able])
+        able[able] = [data == asked.key for data in keys]
+    if asked.grep is not None:
+        able[able] = _contains(asked.grep, columns, able.nonzero()[0])
+    return able.nonzero()[0]
+
+
+def last_offsets(fields: Fields) -> Ints:
+    """Return the last offset of each batch, inclusive."""
+    last: Ints = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"].astype(np.int64)
+    return last
+
+
+def _contains(pattern: bytes, columns: RecordColumns, numbers: Ints) -> Mask:
+    """Return whether a key, a value or a header of each record matches a regular expression."""
+    search = re.compile(pattern).search
+
+    def has(name: str, which: Ints | slice) -> list[bool]:
+        starts, lengths = getattr(columns, f"{name}_start")[which], getattr(columns, f"{name}_length")[which]
+        parts = contents_at(columns.data, starts, lengths)
+        return [part is not None and search(part) is not None for part in parts]
+
+    found = np.array(has("key", numbers), np.bool_)
+    found[~found] = has("value", numbers[~found])
+    for at in (~found & (columns.headers_count[numbers] > 0)).nonzero()[0].tolist():
+        first = columns.headers_first[numbers[at]]
+        span = slice(first, first + columns.headers_count[numbers[at]])
+        found[at] = any(has("header_key", span)) or any(has("header_value", span))
+    return found
+
+
+def contents_at(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | None]:
+    """Yield parts of the data, one at a time; None where a length is below 0."""
+    return (
+        None if length < 0 else data[start : start + length]
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+    )

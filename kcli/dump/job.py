@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from formats.batch import MAX_INT
 from formats.names import (
     COMMITTED_OFFSETS,
     KRAFT_SNAPSHOT,
@@ -22,7 +23,7 @@ from formats.names import (
     parse_partition_dir,
 )
 from kcli.dump.bytes_as import shown_as, shown_row
-from kcli.dump.options import LARGEST_INT, DumpOptions, in_range
+from kcli.dump.options import DumpOptions, in_range
 from kcli.dump.pauses import Pause, Reader, Scanned, read_until_pause
 from kcli.dump.render.indexes import INDEX_FILES, index_rows, index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
@@ -153,7 +154,7 @@ class Dump:
     @property
     def comes_in_pieces(self) -> bool:
         """Whether the reader of a log stops where a unit ends."""
-        return not (self.options.selects or self.options.layout) and self.options.max_bytes == LARGEST_INT
+        return not (self.options.selects or self.options.layout) and self.options.max_bytes == MAX_INT
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formats.batch import LOG_OVERHEAD
+from formats.batch import LOG_OVERHEAD, MAX_INT
 from formats.bounds import RAISES_THE_BOUND
 from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, read_header
 from formats.names import OFFSET_INDEX, TIME_INDEX
@@ -25,12 +25,16 @@ from kcli.dump.blocks import (
     by_batch,
     columns_of,
     gathered_headers,
+    is_open,
+    last_offsets,
+    matching,
+    may_match,
     part_of,
     runs,
     select_rows,
     valid_of,
 )
-from kcli.dump.options import LARGEST_INT, DumpOptions, in_range, last_offsets
+from kcli.dump.options import DumpOptions, in_range
 from kcli.dump.pauses import Pause
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import (
@@ -181,7 +185,7 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         problems = deque(problem for problem in problems if problem.position > window.positions[0])
     last_position = int(window.positions[0]) if cursor else None
     if asked:
-        window = part_of(window, asked.may_match(window.fields) & ~asked.rules_out(window.fields))
+        window = part_of(window, may_match(asked, window.fields))
     if not options.records or options.layout:
         window, more = _with_matches(log, window)
         problems = deque(sorted([*problems, *more], key=lambda problem: problem.position))
@@ -208,8 +212,8 @@ def _filtered(log: Log, block: Block) -> Block | None:
     asked, records = log.options.filter, block.records
     if records is None:
         return block
-    numbers = asked.matches(records)
-    keep = ~asked.is_open(block.fields)
+    numbers = matching(asked, records)
+    keep = ~is_open(asked, block.fields)
     keep[records.batch[numbers]] = True
     return select_rows(block, numbers, keep) if keep.any() else None
 
@@ -217,20 +221,20 @@ def _filtered(log: Log, block: Block) -> Block | None:
 def _with_matches(log: Log, window: Window) -> tuple[Window, list[Problem]]:
     """Return a window without batches that lack the record they are shown for, and what cannot be read."""
     asked, options = log.options.filter, log.options
-    is_open = asked.is_open(window.fields)
-    if not is_open.any():
+    opened = is_open(asked, window.fields)
+    if not opened.any():
         return window, _unknown_codecs(log, window)
-    keep, problems = ~is_open, list[Problem]()
-    for block in _record_blocks(log, part_of(window, is_open), 0):
+    keep, problems = ~opened, list[Problem]()
+    for block in _record_blocks(log, part_of(window, opened), 0):
         if block.records is not None:
-            matching = np.unique(block.records.batch[asked.matches(block.records)])
-            keep[window.positions.searchsorted(block.positions[matching])] = True
+            numbers = np.unique(block.records.batch[matching(asked, block.records)])
+            keep[window.positions.searchsorted(block.positions[numbers])] = True
         # of a batch that is shown field by field its rows say it
         is_said = (
             options.layout and options.records and keep[window.positions.searchsorted(block.positions[0])]
         )
         problems.extend(() if is_said else block.problems)
-    return part_of(window, keep), problems + _unknown_codecs(log, part_of(window, ~is_open))
+    return part_of(window, keep), problems + _unknown_codecs(log, part_of(window, ~opened))
 
 
 def _unknown_codecs(log: Log, window: Window) -> list[Problem]:
@@ -311,7 +315,7 @@ UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})
 def byte_range(log: Log) -> tuple[int, int]:
     """Return the bytes of a log, from and to (exclusive), that hold everything that is shown of it."""
     size, options = log.file.size, log.options
-    end = size if options.max_bytes == LARGEST_INT else min(options.max_bytes, size)
+    end = size if options.max_bytes == MAX_INT else min(options.max_bytes, size)
     log.findings.is_cut = end < size
     if not options.selects:
         return 0, end
@@ -394,7 +398,7 @@ def tail_start(log: Log, start: int = 0) -> tuple[int, int]:
     """Return where the last rows begin, and how many are there: `options.tail`, fewer, or more records."""
     count = log.options.tail or 0
     quiet = log._replace(
-        options=replace(log.options, layout=False, max_bytes=LARGEST_INT),
+        options=replace(log.options, layout=False, max_bytes=MAX_INT),
         findings=FindingCollector(log.target),
     )
     # a filter may leave nothing of the end

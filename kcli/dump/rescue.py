@@ -16,7 +16,7 @@ from formats.control import control_type
 from formats.names import LOG, parse_file
 from formats.record_columns import RecordColumns
 from kcli.dump.blocks import Block, headers_of, records_at, size_of_records
-from kcli.dump.options import HIGHEST, DumpOptions, RecordFilter, in_range
+from kcli.dump.options import DumpOptions, RecordFilter, in_range
 from kcli.dump.pauses import Scanned, read_until_pause
 from kcli.dump.read_blocks import Log, byte_range, finished, read_blocks
 from kcli.dump.render.rows import batch_columns, is_control
@@ -37,6 +37,7 @@ from kcli.rows.arrow_arrays import integers
 from kcli.rows.declare import declared_type
 from kcli.rows.partitions import FromFile
 from kcli.rows.truncation import RescuedHeader, RescuedRecordRow, TruncationRow
+from kcli.words import INT64
 
 RESCUE_FORMATS = {f".{one.extension}": one for one in (NDJSON, PARQUET)}
 """Of the files that records are written to, by the end of their names."""
@@ -91,7 +92,7 @@ def lost_records(target: Target, lost: str) -> Iterator[Outcome]:
     """Yield outcomes with the rows of a partition's records in `A..B`, inclusive, or `A..`."""
     first, _, last = lost.partition("..")
     options = DumpOptions(
-        records=True, filter=RecordFilter(offsets=(int(first), int(last) if last else HIGHEST))
+        records=True, filter=RecordFilter(offsets=(int(first), int(last) if last else INT64))
     )
     try:
         files, _ = entries(target.path)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from formats.batch import LOG_OVERHEAD, NO_TIMESTAMP
+from formats.batch import LOG_OVERHEAD, MAX_INT, NO_TIMESTAMP
 from formats.errors import FormatError
 from formats.index import TXN_VERSION, ZERO_ENTRY
 from formats.legacy import MESSAGE_V1
@@ -16,7 +16,7 @@ from formats.magic import BATCH_FORMATS, LARGEST_HEADER, holds_header, is_legacy
 from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION, OFFSET_INDEX, TIME_INDEX, TXN_INDEX
 from formats.record import batch_records
-from kcli.dump.options import LARGEST_INT, DumpOptions
+from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Pause, Scanned
 from kcli.dump.render.lines import (
     MISMATCH,
@@ -74,7 +74,7 @@ def by_position(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> 
     if last_offset_at(log, position, most) == offset:
         return Indexed(offset)
     taken = taken_for_batch(log, position, min(log.size, position + most))
-    last_offset, misfit = last_offset_at(log, position, LARGEST_INT), None
+    last_offset, misfit = last_offset_at(log, position, MAX_INT), None
     if last_offset != offset:
         end = "no batch" if last_offset is None else f"{last_offset} is the last offset of the batch"
         misfit = f"offset {offset}: {end} at byte {position}"

@@ -28,9 +28,8 @@ from formats.control import LEADER_CHANGE, ControlRecord, control_record, contro
 from formats.errors import FormatError
 from formats.record import Record
 from formats.record_columns import RecordColumns, add_sequences
-from kcli.dump.blocks import Block, Ints, headers_of, records_at, size_of_records
+from kcli.dump.blocks import Block, Ints, headers_of, last_offsets, records_at, size_of_records
 from kcli.dump.bytes_as import describe_contents, salted
-from kcli.dump.options import last_offsets
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
 from kcli.dump.render.decoders import decoded_control, decoder_for

@@ -11,15 +11,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from formats.batch import MAX_INT
 from formats.bounds import CONTROL_SHARE
 from formats.control import ABORT, COMMIT, control_record
 from formats.errors import FormatError
 from formats.names import LOG
 from formats.record_columns import RecordColumns
 from formats.types import Buffer
-from kcli.dump.blocks import Block, Ints, records_at
+from kcli.dump.blocks import Block, Ints, contents_at, records_at
 from kcli.dump.bytes_as import describe_contents, salted, words_of
-from kcli.dump.options import LARGEST_INT, STRING_DECODER, DumpOptions, contents_at
+from kcli.dump.options import STRING_DECODER, DumpOptions
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
 from kcli.dump.render.decoders import shown_contents
@@ -142,7 +143,7 @@ def _title(target: Target) -> str:
 
 def _trailing(item: DamagedRange | Stop, end: int, log: Log) -> Scanned:
     left = end - (item.position if isinstance(item, Stop) else item.broke_at)
-    if left > 0 and item.reason in TORN and log.options.max_bytes == LARGEST_INT:
+    if left > 0 and item.reason in TORN and log.options.max_bytes == MAX_INT:
         yield line(f"Found {left} invalid bytes at the end of {os.path.basename(log.target.shown)}")
 
 

@@ -4,16 +4,16 @@ import contextlib
 import io
 import re
 
-from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
+from formats.batch import COMPRESSION_NAMES, MAX_INT, NO_SEQUENCE
 from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
 from formats.control import LEADER_CHANGE, control_record, control_type
 from formats.errors import FormatError
 from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
+from kcli.dump.blocks import LOWEST
 from kcli.dump.decoded_records import decode_record
 from kcli.dump.job import Dump
-from kcli.dump.options import HIGHEST, LARGEST_INT, LOWEST
 from kcli.dump.render.decoders import decoded_control, shown_contents
 from kcli.dump.render.lines import RECORD_INDENT, control_text, dump_log_lines, java_string
 from kcli.engine.contract import Unit
@@ -28,6 +28,7 @@ from kcli.logdir.find import file_target
 from kcli.logdir.segment import Stop
 from kcli.output.files import write_lines
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow, RecordHeader
+from kcli.words import INT64
 
 
 def scanned(path, options):
@@ -77,7 +78,7 @@ class PlainDump:
         self.collector = FindingCollector(self.target)
         self.passed, found = None, []
         with DataFile(str(path)) as file:
-            end = file.size if options.max_bytes == LARGEST_INT else min(options.max_bytes, file.size)
+            end = file.size if options.max_bytes == MAX_INT else min(options.max_bytes, file.size)
             self.collector.is_cut = end < file.size
             for item in verified_batches(file, 0, end, options.max_batch_bytes):
                 if isinstance(item, VerifiedBatch):
@@ -90,11 +91,7 @@ class PlainDump:
                     isinstance(item, Stop) or (item.reason in {"incomplete", "short"} and not options.selects)
                 ):
                     left = end - (item.position if isinstance(item, Stop) else item.broke_at)
-                    if (
-                        left > 0
-                        and item.reason in {"incomplete", "short"}
-                        and options.max_bytes == LARGEST_INT
-                    ):
+                    if left > 0 and item.reason in {"incomplete", "short"} and options.max_bytes == MAX_INT:
                         self.lines.append(f"Found {left} invalid bytes at the end of {path.name}")
                     break
         self.findings = merged([*found, *self.collector.take()])
@@ -325,7 +322,7 @@ def record_line(record, timestamp_type):
 def can_hold(asked, header):
     """Whether a batch may hold a matching record, as far as its header says."""
     first = LOWEST if is_legacy(header.magic) and header.codec else header.base_offset
-    low, high = asked.offsets or (LOWEST, HIGHEST)
+    low, high = asked.offsets or (LOWEST, INT64)
     if first > high or header.last_offset < low:
         return False
     if asked.times is not None:

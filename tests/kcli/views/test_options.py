@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kcli.dump.options import LOWEST, RecordFilter
+from kcli.dump.options import RecordFilter
 from kcli.logdir.targets import ALL_PARTITIONS, Selection
 from kcli.views.options import OPTION_NAMES, query
 from kcli.words import WordError
@@ -96,7 +96,7 @@ def test_options_select_partitions_and_rows():
 
     assert asked.selection == Selection(topics=("a", "b*"), partitions=frozenset({1, 2, 5}))
     assert asked.filter == RecordFilter(
-        offsets=(5, 9), times=(LOWEST, 100), epochs=frozenset({3}), producer_ids=frozenset({7, 8, 9})
+        offsets=(5, 9), times=(-(1 << 63), 100), epochs=frozenset({3}), producer_ids=frozenset({7, 8, 9})
     )
 
 
