@@ -86,14 +86,15 @@ def _nested(json_schema: Schema) -> DataType:
 
 def _kind(json_schema: Schema) -> str:
     """Return the JSON type of values but for null; `open` where the schema does not say what they hold."""
-    types = json_schema.get("type", "string")  # an enum has words
+    # an enum has words; of two types are bytes that `dump --bytes text` shows
+    types = json_schema.get("type", "open" if "anyOf" in json_schema else "string")
     kind: str = types if isinstance(types, str) else types[0]
     holds = {"array": "items", "object": "properties"}.get(kind)
     return kind if holds is None or json_schema.get(holds) else "open"
 
 
 def _is_nullable(json_schema: Schema) -> bool:
-    return "null" in json_schema.get("type", ())
+    return "null" in json_schema.get("type", ()) or "anyOf" in json_schema
 
 
 def _is_open(json_schema: Schema) -> bool:
