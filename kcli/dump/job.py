@@ -5,23 +5,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from formats import names
 from formats.batch import MAX_INT
-from formats.names import (
-    COMMITTED_OFFSETS,
-    KRAFT_SNAPSHOT,
-    LOCK,
-    LOG,
-    OFFSET_INDEX,
-    PRODUCER_SNAPSHOT,
-    REMOTE_INDEXES,
-    REMOTE_LOG_INDEX_CACHE,
-    REMOTE_LOG_SNAPSHOT,
-    TIME_INDEX,
-    TXN_INDEX,
-    UNKNOWN,
-    parse_file,
-    parse_partition_dir,
-)
+from formats.names import parse_file, parse_partition_dir
 from kcli.dump.bytes_as import shown_as, shown_row
 from kcli.dump.options import DumpOptions, in_range
 from kcli.dump.pauses import Pause, Reader, Scanned, read_until_pause
@@ -36,22 +22,14 @@ from kcli.logdir.find import FileSet
 from kcli.logdir.partition_names import file_name, listed, unexpected_names
 from kcli.logdir.remote_objects import open_file, with_parts
 from kcli.logdir.targets import PARTITION, Target, entry_of
+from kcli.rows import dump
 from kcli.rows.declare import declared_type, names_of
-from kcli.rows.dump import (
-    DumpBatchRow,
-    DumpFileRow,
-    DumpIndexRow,
-    DumpLayoutRow,
-    DumpRecordRow,
-    DumpTimeindexRow,
-    DumpTxnindexRow,
-)
 from kcli.rows.remote_metadata import ROW_TYPES_OF_KIND
 
 if TYPE_CHECKING:
     from kcli.dump.read_blocks import Log
 
-LOG_KINDS = frozenset({LOG, KRAFT_SNAPSHOT})
+LOG_KINDS = frozenset({names.LOG, names.KRAFT_SNAPSHOT})
 
 
 def read_log(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
@@ -112,30 +90,29 @@ _ROW_READERS: dict[str, Reader] = {
     **dict.fromkeys(LOG_KINDS, read_log),
     **dict.fromkeys(INDEX_FILES, index_rows),
     **dict.fromkeys(SMALL_FILES, read_file),
-    REMOTE_INDEXES: _refuse_indexes,
-    LOCK: name_file,
-    UNKNOWN: name_file,
+    names.REMOTE_INDEXES: _refuse_indexes,
+    names.LOCK: name_file,
+    names.UNKNOWN: name_file,
 }
 _TEXT_READERS: dict[str, Reader] = {
     **dict.fromkeys(LOG_KINDS, read_log),
     **dict.fromkeys(INDEX_FILES, index_text),
-    PRODUCER_SNAPSHOT: producers_text,
-    REMOTE_INDEXES: _refuse_indexes,
+    names.PRODUCER_SNAPSHOT: producers_text,
+    names.REMOTE_INDEXES: _refuse_indexes,
 }
 NAMES_OF_KIND = {
-    OFFSET_INDEX: names_of(DumpIndexRow),
-    TIME_INDEX: names_of(DumpTimeindexRow),
-    TXN_INDEX: names_of(DumpTxnindexRow),
+    names.OFFSET_INDEX: names_of(dump.DumpIndexRow),
+    names.TIME_INDEX: names_of(dump.DumpTimeindexRow),
+    names.TXN_INDEX: names_of(dump.DumpTxnindexRow),
     **{kind: names_of(row) for kind, (row, _) in SMALL_FILES.items()},
-    REMOTE_LOG_SNAPSHOT: ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
-    COMMITTED_OFFSETS: ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
+    **ROW_TYPES_OF_KIND,
 }
-DUMP_ACCEPTS = frozenset({*_ROW_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
+DUMP_ACCEPTS = frozenset({*_ROW_READERS, names.REMOTE_LOG_SNAPSHOT, names.COMMITTED_OFFSETS, PARTITION})
 
 
 def reader_for(kind: str, options: DumpOptions) -> Reader | None:
     """Return the reader of files of a kind; None for those whose rows are the ones of `rlmm dump`."""
-    if kind == REMOTE_INDEXES:
+    if kind == names.REMOTE_INDEXES:
         return _refuse_indexes
     if options.layout:
         from kcli.dump.render.layout import LAYOUT_KINDS
@@ -180,8 +157,8 @@ class Dump:
     @property
     def row_type_of_a_log(self) -> str:
         """The name of the row type that logs give."""
-        of_data = DumpRecordRow if self.options.records else DumpBatchRow
-        return declared_type(DumpLayoutRow if self.options.layout else of_data).name
+        of_data = dump.DumpRecordRow if self.options.records else dump.DumpBatchRow
+        return declared_type(dump.DumpLayoutRow if self.options.layout else of_data).name
 
     def row_types(self, targets: Iterable[Target]) -> frozenset[str]:
         """Return the names of the row types that these targets can give."""
@@ -194,8 +171,8 @@ class Dump:
         if self.options.layout:
             from kcli.dump.render.layout import LAYOUT_KINDS
 
-            return names_of(DumpLayoutRow if kind in LAYOUT_KINDS else DumpFileRow)
-        return NAMES_OF_KIND.get(kind, names_of(DumpFileRow))
+            return names_of(dump.DumpLayoutRow if kind in LAYOUT_KINDS else dump.DumpFileRow)
+        return NAMES_OF_KIND.get(kind, names_of(dump.DumpFileRow))
 
     def expand(self, file_set: FileSet) -> FileSet:
         """Return the same with a target per file: of partitions in order, then of log dirs and caches."""
@@ -236,7 +213,7 @@ class Dump:
         """Yield the last of a partition from the logs that it lies in, with findings about each."""
         from kcli.dump.read_blocks import tails
 
-        read = reader_for(LOG, options) or read_log
+        read = reader_for(names.LOG, options) or read_log
         logs = self._inside(unit.target, *listed(unit.target.path))
         for target, own in tails(list(logs), options):
             of_log = FindingCollector(target)
@@ -245,24 +222,24 @@ class Dump:
 
     def _is_shown(self, target: Target) -> bool:
         """Whether a file of a directory is shown: in text not those that the tool would only ignore."""
-        return not self.options.text or target.kind in {PARTITION, UNKNOWN, *_TEXT_READERS}
+        return not self.options.text or target.kind in {PARTITION, names.UNKNOWN, *_TEXT_READERS}
 
     def _of_remote_segments(self, target: Target) -> Iterator[Target]:
         """Yield the files of a directory of remote segments; with a selection its logs alone."""
         entries = list(_entries(target, *listed(target.path)))
-        logs = [entry for entry in entries if entry.kind == LOG]
+        logs = [entry for entry in entries if entry.kind == names.LOG]
         if self.options.selects and logs:
             yield from in_range(logs, self.options.filter)
         else:
             yield from (part for entry in entries for part in with_parts(entry))
 
-    def _inside(self, target: Target, names: list[str], others: list[str]) -> Iterator[Target]:
-        files = _entries(target, names, others)
+    def _inside(self, target: Target, listed_files: list[str], others: list[str]) -> Iterator[Target]:
+        files = _entries(target, listed_files, others)
         if not self.options.selects:
             return files
         tail, asked = self.options.tail, self.options.filter
         # a snapshot has offsets of its own
-        kinds = LOG_KINDS if tail is None and asked.offsets is None else {LOG}
+        kinds = LOG_KINDS if tail is None and asked.offsets is None else {names.LOG}
         logs = [file for file in files if file.kind in kinds]
         return iter(logs if tail is not None else in_range(logs, asked))
 
@@ -274,7 +251,7 @@ def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
         name = os.path.basename(file.path)
         if not os.path.isdir(file.path):
             yield file
-        elif name == REMOTE_LOG_INDEX_CACHE:
+        elif name == names.REMOTE_LOG_INDEX_CACHE:
             try:
                 yield from _entries(file, *listed(file.path))
             except FileError as error:
@@ -286,4 +263,4 @@ def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
 def _entries(directory: Target, files: list[str], others: list[str]) -> Iterator[Target]:
     """Yield every entry of a directory, as `listed`, sorted by name; what is no file is of kind unknown."""
     for name in sorted([*files, *others]):
-        yield entry_of(directory, name, UNKNOWN if name in others else parse_file(name).kind)
+        yield entry_of(directory, name, names.UNKNOWN if name in others else parse_file(name).kind)

@@ -17,23 +17,8 @@ from formats.bounds import RAISES_THE_BOUND
 from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, read_header
 from formats.names import OFFSET_INDEX, TIME_INDEX
 from formats.record_columns import FallbackBatch, record_columns, taken
-from kcli.dump.blocks import (
-    Block,
-    Problem,
-    block_of,
-    blocks_one_by_one,
-    by_batch,
-    columns_of,
-    gathered_headers,
-    is_open,
-    last_offsets,
-    matching,
-    may_match,
-    part_of,
-    runs,
-    select_rows,
-    valid_of,
-)
+from kcli.dump import blocks
+from kcli.dump.blocks import Block, Problem, block_of, part_of, valid_of
 from kcli.dump.options import DumpOptions, in_range
 from kcli.dump.pauses import Pause
 from kcli.kafka.findings.collector import FindingCollector
@@ -82,7 +67,7 @@ def read_blocks(
     passed: tuple[bool, int] = False, 0
     options = log.options
     only_headers = not (options.records or options.layout or options.filter or options.limit)
-    for item in gathered_headers(walk) if only_headers else walk:
+    for item in blocks.gathered_headers(walk) if only_headers else walk:
         if not isinstance(item, Window):
             yield item
             continue
@@ -165,7 +150,7 @@ def verified_batch(log: Log, block: Block) -> VerifiedBatch:
 
 def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tuple[bool, int]]:
     """Return how many batches come up to the second of two that rise beyond an offset, and the last state."""
-    first, end = window.fields["base_offset"].astype(np.int64), last_offsets(window.fields)
+    first, end = window.fields["base_offset"].astype(np.int64), blocks.last_offsets(window.fields)
     beyond = valid_of(window) & ~is_legacy(window.fields["magic"]) & (first > last) & (first <= end)
     follows = (
         beyond
@@ -185,11 +170,11 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         problems = deque(problem for problem in problems if problem.position > window.positions[0])
     last_position = int(window.positions[0]) if cursor else None
     if asked:
-        window = part_of(window, may_match(asked, window.fields))
+        window = part_of(window, blocks.may_match(asked, window.fields))
     if not options.records or options.layout:
         window, more = _with_matches(log, window)
         problems = deque(sorted([*problems, *more], key=lambda problem: problem.position))
-        for run in runs(window, alone=options.layout or options.limit is not None):
+        for run in blocks.runs(window, alone=options.layout or options.limit is not None):
             log.report(_up_to_position(problems, int(run.positions[-1])))
             yield block_of(run)
         log.report(problems)
@@ -200,7 +185,7 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
             log.report(_up_to_position(problems, int(block.positions[-1])))
             log.report(block.problems)
             continue
-        for one in [selected] if options.limit is None else by_batch(selected):
+        for one in [selected] if options.limit is None else blocks.by_batch(selected):
             log.report(_up_to_position(problems, int(one.positions[-1])))
             yield one._replace(begins=int(one.positions[0]) != last_position)
             last_position = int(one.positions[-1])
@@ -212,22 +197,22 @@ def _filtered(log: Log, block: Block) -> Block | None:
     asked, records = log.options.filter, block.records
     if records is None:
         return block
-    numbers = matching(asked, records)
-    keep = ~is_open(asked, block.fields)
+    numbers = blocks.matching(asked, records)
+    keep = ~blocks.is_open(asked, block.fields)
     keep[records.batch[numbers]] = True
-    return select_rows(block, numbers, keep) if keep.any() else None
+    return blocks.select_rows(block, numbers, keep) if keep.any() else None
 
 
 def _with_matches(log: Log, window: Window) -> tuple[Window, list[Problem]]:
     """Return a window without batches that lack the record they are shown for, and what cannot be read."""
     asked, options = log.options.filter, log.options
-    opened = is_open(asked, window.fields)
+    opened = blocks.is_open(asked, window.fields)
     if not opened.any():
         return window, _unknown_codecs(log, window)
     keep, problems = ~opened, list[Problem]()
     for block in _record_blocks(log, part_of(window, opened), 0):
         if block.records is not None:
-            numbers = np.unique(block.records.batch[matching(asked, block.records)])
+            numbers = np.unique(block.records.batch[blocks.matching(asked, block.records)])
             keep[window.positions.searchsorted(block.positions[numbers])] = True
         # of a batch that is shown field by field its rows say it
         is_said = (
@@ -283,7 +268,9 @@ def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:
 def _too_large(window: Window, size: int) -> Block:
     message = f"offset {window.fields['base_offset'][0]}: a batch of {size} bytes{RAISES_THE_BOUND}"
     problem = Problem("DUMP-002", int(window.positions[0]), message)
-    return block_of(window)._replace(records=columns_of([], window.fields, 0, ends=True), problems=(problem,))
+    return block_of(window)._replace(
+        records=blocks.columns_of([], window.fields, 0, ends=True), problems=(problem,)
+    )
 
 
 def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
@@ -298,7 +285,7 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
             one = part_of(window, slice(part.number, part.number + 1))
             at = int(one.positions[0]) - base
             raw = bytes(data[at : at + LOG_OVERHEAD + int(one.fields["batch_length"][0])])
-            yield from blocks_one_by_one(one, raw, log.options, cursor if part.number == 0 else 0)
+            yield from blocks.blocks_one_by_one(one, raw, log.options, cursor if part.number == 0 else 0)
             continue
         block = block_of(part_of(window, slice(part.first, part.first + len(part.headers))))
         skip = cursor if part.first == 0 else 0

@@ -4,19 +4,10 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
+from formats import names
 from formats.batch import MAX_INT
 from formats.checkpoint import OffsetEntry, read_leader_epoch_checkpoint, read_offset_entries
 from formats.errors import FormatError
-from formats.names import (
-    CLEAN_SHUTDOWN,
-    LEADER_EPOCH_CHECKPOINT,
-    META_PROPERTIES,
-    OFFSET_CHECKPOINT,
-    PARTITION_METADATA,
-    PRODUCER_SNAPSHOT,
-    QUORUM_STATE,
-    SEGMENT_MANIFEST,
-)
 from formats.producer_snapshot import ProducerEntry, read_snapshot
 from formats.properties import read_clean_shutdown, read_meta_properties, read_partition_metadata
 from formats.quorum import read_quorum_state
@@ -49,7 +40,7 @@ def read_file(unit: Unit, _: DumpOptions, findings: FindingCollector) -> Scanned
                 yield Pause(ResumePoint(number + 1))
     except FormatError as error:
         raise file_error(unit.target.path, error.moved(start)) from error
-    if unit.target.kind == META_PROPERTIES and (missing := missing_ids(read_meta_properties(data))):
+    if unit.target.kind == names.META_PROPERTIES and (missing := missing_ids(read_meta_properties(data))):
         findings.add("DIR-008", None, missing)
 
 
@@ -91,16 +82,19 @@ def _manifest_values(data: bytes) -> tuple[Any, ...]:
 
 
 SMALL_FILES: dict[str, tuple[type[Any], Callable[[bytes], Iterable[tuple[Any, ...]]]]] = {
-    PRODUCER_SNAPSHOT: (dump.DumpProducerRow, lambda data: map(producer_values, read_snapshot(data).entries)),
-    LEADER_EPOCH_CHECKPOINT: (dump.DumpLeaderEpochRow, read_leader_epoch_checkpoint),
-    OFFSET_CHECKPOINT: (dump.DumpOffsetRow, read_offset_entries),
-    META_PROPERTIES: (
+    names.PRODUCER_SNAPSHOT: (
+        dump.DumpProducerRow,
+        lambda data: map(producer_values, read_snapshot(data).entries),
+    ),
+    names.LEADER_EPOCH_CHECKPOINT: (dump.DumpLeaderEpochRow, read_leader_epoch_checkpoint),
+    names.OFFSET_CHECKPOINT: (dump.DumpOffsetRow, read_offset_entries),
+    names.META_PROPERTIES: (
         dump.DumpMetaPropertiesRow,
         lambda data: [attrgetter("version", "node_id", "directory_id")(read_meta_properties(data))],
     ),
-    PARTITION_METADATA: (dump.DumpPartitionMetadataRow, lambda data: [read_partition_metadata(data)]),
-    QUORUM_STATE: (dump.DumpQuorumStateRow, lambda data: [read_quorum_state(data)]),
-    SEGMENT_MANIFEST: (dump.DumpRsmManifestRow, lambda data: [_manifest_values(data)]),
-    CLEAN_SHUTDOWN: (dump.DumpCleanShutdownRow, lambda data: [(read_clean_shutdown(data),)]),
+    names.PARTITION_METADATA: (dump.DumpPartitionMetadataRow, lambda data: [read_partition_metadata(data)]),
+    names.QUORUM_STATE: (dump.DumpQuorumStateRow, lambda data: [read_quorum_state(data)]),
+    names.SEGMENT_MANIFEST: (dump.DumpRsmManifestRow, lambda data: [_manifest_values(data)]),
+    names.CLEAN_SHUTDOWN: (dump.DumpCleanShutdownRow, lambda data: [(read_clean_shutdown(data),)]),
 }
 """The class of the rows of a small file, and what reads their values from its bytes."""

@@ -44,14 +44,8 @@ from kcli.words import (
 OF_PARTITIONS = ("topic", "partition")
 OF_BATCHES = ("offsets", "times", "epochs", "producer_ids")
 OPTION_NAMES = (
-    "view",
-    "path",
-    "paths",
-    "leftovers",
-    *OF_PARTITIONS,
-    *OF_BATCHES,
-    "partitions",
-    "max_batch_bytes",
+    *("view", "path", "paths", "leftovers", *OF_PARTITIONS, *OF_BATCHES),
+    *("partitions", "max_batch_bytes"),
 )
 OF_A_CATALOG = frozenset({"location", "external", "owner", "provider", "transient_lastddltime"})
 """What Spark's catalog adds to the options of a table, also a second time after `option.`."""
