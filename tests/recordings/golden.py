@@ -7,8 +7,10 @@ log metadata. Left out is what ends it with an exception: an index beside an emp
 import gzip
 import re
 import tempfile
+from functools import cache
 from pathlib import Path
 
+from tests.golden import Dumped, parse
 from tests.recordings import pack
 from tests.recordings.java_tools import run
 
@@ -28,6 +30,15 @@ def dumped(folder: Path) -> list[str]:
             and path.with_suffix(".log").stat().st_size == 0
         )
     ]
+
+
+@cache
+def golden(name: str) -> list[Dumped]:
+    """Return what the tool printed for the files of a recording: every file once with its records."""
+    found: dict[str, Dumped] = {}
+    for file in parse(pack.golden(name)):
+        found.setdefault(file.path, file)  # the second time the decoder of remote log metadata ran
+    return list(found.values())
 
 
 def dump(folder: Path) -> str:

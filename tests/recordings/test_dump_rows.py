@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import parse
 from tests.recordings import pack
+from tests.recordings.golden import golden
 
 pytestmark = pytest.mark.slow
 
@@ -37,15 +37,13 @@ def row_of(fact):
 
 @pytest.mark.parametrize("name", pack.NAMES)
 def test_rows_are_the_facts_of_the_tool(name, recording, ask):
-    golden = {}
-    for file in parse(pack.golden(name)):
-        golden.setdefault(file.path, file)
     folder = recording(name)
     rows = {}
-    for row in ask("dump", *(folder / path for path in golden)).rows:
+    for row in ask("dump", *(folder / file.path for file in golden(name))).rows:
         rows.setdefault(str(Path(row["dir"], row["file"]).relative_to(folder)), []).append(row)
     compared = 0
-    for path, file in golden.items():
+    for file in golden(name):
+        path = file.path
         facts = [row_of(fact) for fact in file.entries]
         base = int(Path(path).name.split(".")[0])
         if facts in [[{"offset": base, **zeros}] for zeros in PREALLOCATED] and path not in rows:

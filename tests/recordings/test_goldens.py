@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,9 +21,9 @@ from formats.producer_snapshot import read_snapshot
 from formats.record import Record, batch_records
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
-from tests.golden import Dumped, Fact, parse
+from tests.golden import Dumped, Fact
 from tests.recordings import pack
-from tests.recordings.golden import dumped
+from tests.recordings.golden import dumped, golden
 
 pytestmark = pytest.mark.slow
 
@@ -65,41 +64,32 @@ def without_preallocated(file: Dumped) -> list[Fact]:
     )
 
 
-@cache
-def golden(name: str) -> list[Dumped]:
-    """What the tool printed for the files of a recording: every file once with its records."""
-    found: dict[str, Dumped] = {}
-    for file in parse(pack.golden(name)):
-        found.setdefault(file.path, file)  # the second time the decoder of remote log metadata ran
-    return list(found.values())
-
-
 def base_offset(path: Path) -> int:
     return int(path.name.split(".")[0])
 
 
+def facts(row: object, *names: str) -> Fact:
+    """Some values of a row under the tool's names."""
+    return {re.sub("_(.)", lambda letter: letter[1].upper(), name): getattr(row, name) for name in names}
+
+
+BATCH = (
+    *("base_offset", "last_offset", "base_sequence", "last_sequence", "producer_id", "producer_epoch"),
+    *("partition_leader_epoch", "is_transactional", "is_control", "delete_horizon_ms"),
+    *("size", "magic", "crc"),
+)
+
+
 def batches(path: Path) -> Iterator[Fact]:
-    """What kcli reads of a log, under the tool's names."""
+    """What kcli reads of a log."""
     file = DataFile(str(path))
     for position, header in Walk(file):
         yield {
-            "baseOffset": header.base_offset,
-            "lastOffset": header.last_offset,
+            **facts(header, *BATCH),
             "count": header.records_count,
-            "baseSequence": header.base_sequence,
-            "lastSequence": header.last_sequence,
-            "producerId": header.producer_id,
-            "producerEpoch": header.producer_epoch,
-            "partitionLeaderEpoch": header.partition_leader_epoch,
-            "isTransactional": header.is_transactional,
-            "isControl": header.is_control,
-            "deleteHorizonMs": header.delete_horizon_ms,
             "position": position,
             header.timestamp_type: header.max_timestamp,
-            "size": header.size,
-            "magic": header.magic,
             "compresscodec": CODECS[header.codec],
-            "crc": header.crc,
             "isvalid": is_valid(file.read(position, header.size)),
         }
     file.close()
@@ -120,41 +110,23 @@ def time_index(path: Path) -> Iterator[Fact]:
 
 def snapshot(path: Path) -> Iterator[Fact]:
     for entry in read_snapshot(path.read_bytes()).entries:
+        first, last = entry.current_txn_first_offset, entry.last_sequence
+        batch: Fact = {}
+        if entry.last_offset >= 0:  # the only one that a snapshot keeps; none where a marker came last
+            batch = facts(entry, "last_sequence", "last_offset", "offset_delta", "timestamp")
+            batch["firstSequence"] = last - entry.offset_delta if last >= 0 else last
         yield {
-            "producerId": entry.producer_id,
-            "producerEpoch": entry.producer_epoch,
-            "coordinatorEpoch": entry.coordinator_epoch,
-            "currentTxnFirstOffset": None
-            if entry.current_txn_first_offset == -1
-            else entry.current_txn_first_offset,
+            **facts(entry, "producer_id", "producer_epoch", "coordinator_epoch"),
+            "currentTxnFirstOffset": None if first == -1 else first,
             "lastTimestamp": entry.timestamp,
-            # the tool names the only batch of a producer that a snapshot keeps; without one (a marker came
-            # last) none
-            **(
-                {}
-                if entry.last_offset < 0
-                else {
-                    "firstSequence": entry.last_sequence - entry.offset_delta
-                    if entry.last_sequence >= 0
-                    else entry.last_sequence,
-                    "lastSequence": entry.last_sequence,
-                    "lastOffset": entry.last_offset,
-                    "offsetDelta": entry.offset_delta,
-                    "timestamp": entry.timestamp,
-                }
-            ),
+            **batch,
         }
 
 
 def txn_index(path: Path) -> Iterator[Fact]:
+    names = ("version", "producer_id", "first_offset", "last_offset", "last_stable_offset")
     for entry in TXN_INDEX_ENTRY.rows(path.read_bytes()):
-        yield {
-            "version": entry.version,
-            "producerId": entry.producer_id,
-            "firstOffset": entry.first_offset,
-            "lastOffset": entry.last_offset,
-            "lastStableOffset": entry.last_stable_offset,
-        }
+        yield facts(entry, *names)
 
 
 READERS: dict[str, Callable[[Path], Iterator[Fact]]] = {
