@@ -29,34 +29,6 @@ def recorded(demo, tmp_path):
     return shutil.copytree(demo, tmp_path / "data")
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"garbage\n", "damaged (byte 0: line 1: expected the version, found 'garbage')"),
-        (b"0\n5\n0 0\n2 45\n4 90\n6 135\n", "damaged ("),
-        (b"0\n1\n-1 0\n", "damaged ("),
-        (b"", "without entries"),
-        (None, "missing"),
-    ],
-    ids=["garbage", "wrong count", "negative", "empty", "missing"],
-)
-@pytest.mark.parametrize("lone", [False, True], ids=["in its log dir", "alone"])
-def test_epochs_of_remote_segments_that_are_lost_are_an_error(kcli, recorded, tmp_path, content, said, lone):
-    directory = recorded / "clicks-0"
-    put(directory / EPOCHS, content)
-    if lone:
-        directory = shutil.move(directory, tmp_path / "clicks-0")
-    done, document = salvage(kcli, directory, tmp_path / "out")
-
-    ((code, file, message),) = found_in(document)
-    assert (done.exit_code, code, file) == (1, "SALV-004", EPOCHS)
-    assert message.startswith(said)
-    assert message.endswith(": the copy, which begins at offset 180, has no epochs")
-    assert (tmp_path / "out" / EPOCHS).read_bytes() == b""
-    drawn = kcli("salvage", directory, "--out", tmp_path / "again", "-o", "table").stdout
-    assert f"Not saved: {EPOCHS}. All batches are saved." in drawn
-
-
 def put(path, content):
     """Give a file this content; None: there is none."""
     path.unlink()
@@ -64,22 +36,49 @@ def put(path, content):
         path.write_bytes(content)
 
 
+GARBAGE = b"garbage\n"
+DAMAGED = "damaged (byte 0: line 1: expected the version, found 'garbage')"
+NO_VERSION = "byte 0: line 1: expected version: 0, found"
+CUT = f"damaged ({CUT_SHORT}"
+NO_EPOCHS = "the copy, which begins at offset 180, has no epochs"
+OF_BATCHES = "the copy has the epochs of its batches"
+NO_ID = "the copy has none, and a KRaft broker renames such a directory to -stray"
+
+
 @pytest.mark.parametrize(
-    ("content", "code", "said"),
+    ("name", "file", "content", "code", "said"),
     [
-        (b"garbage\n", "SALV-005", "damaged (byte 0: line 1: expected the version, found 'garbage')"),
-        (None, "SALV-005", "missing"),
+        ("clicks-0", EPOCHS, GARBAGE, "SALV-004", f"{DAMAGED}: {NO_EPOCHS}"),
+        ("clicks-0", EPOCHS, b"", "SALV-004", f"without entries: {NO_EPOCHS}"),
+        ("clicks-0", EPOCHS, None, "SALV-004", f"missing: {NO_EPOCHS}"),
+        ("orders-0", EPOCHS, GARBAGE, "SALV-005", f"{DAMAGED}: {OF_BATCHES}"),
+        ("orders-0", EPOCHS, None, "SALV-005", f"missing: {OF_BATCHES}"),
+        (
+            "orders-0",
+            TOPIC_ID,
+            GARBAGE,
+            "SALV-004",
+            f"{CUT}; {NO_VERSION} 'garbage'): {NO_ID}",
+        ),
+        ("orders-0", TOPIC_ID, b"", "SALV-004", f"damaged ({EMPTY}; {NO_VERSION} nothing): {NO_ID}"),
+        ("orders-0", TOPIC_ID, None, "SALV-004", f"missing: {NO_ID}"),
     ],
 )
-def test_epochs_that_the_batches_have_are_a_warning(kcli, recorded, tmp_path, content, code, said):
-    directory = recorded / "orders-0"
-    before = (directory / EPOCHS).read_bytes()
-    put(directory / EPOCHS, content)
-    done, document = salvage(kcli, directory, tmp_path / "out")
-
-    assert found_in(document) == [(code, EPOCHS, f"{said}: the copy has the epochs of its batches")]
-    assert done.exit_code == 0
-    assert (tmp_path / "out" / EPOCHS).read_bytes() == before
+def test_what_is_lost_with_a_small_file(kcli, recorded, tmp_path, name, file, content, code, said):
+    """The epochs of batches are not; those of remote segments are, also in a directory alone."""
+    directory = recorded / name
+    before, is_lost = (directory / file).read_bytes(), code == "SALV-004"
+    put(directory / file, content)
+    alone = [shutil.copytree(directory, tmp_path / name)] if name == "clicks-0" else []
+    for number, one in enumerate((directory, *alone)):
+        done, document = salvage(kcli, one, tmp_path / f"{number}")
+        assert (done.exit_code, found_in(document)) == (int(is_lost), [(code, file, said)])
+        copied = tmp_path / f"{number}" / file
+        assert (copied.read_bytes() if copied.exists() else None) == (
+            before if not is_lost else b"" if file == EPOCHS else None
+        )
+    drawn = kcli("salvage", directory, "--out", tmp_path / "again", "-o", "table").stdout
+    assert (f"Not saved: {file}. All batches are saved." in drawn) == is_lost
 
 
 def test_epochs_may_be_lost_with_batches(kcli, damaged, tmp_path):
@@ -99,32 +98,6 @@ def test_a_log_without_epochs_needs_no_checkpoint(kcli, tmp_path, batches):
     directory = put_topic_id(orders(tmp_path / "data", *batches, epochs=None))
     done, document = salvage(kcli, directory, tmp_path / "out")
     assert (done.exit_code, document["findings"]) == (0, [])
-
-
-@pytest.mark.parametrize(
-    ("content", "code", "said"),
-    [
-        (
-            b"garbage\n",
-            "SALV-004",
-            f"damaged ({CUT_SHORT}; byte 0: line 1: expected version: 0, found 'garbage')",
-        ),
-        (b"", "SALV-004", f"damaged ({EMPTY}; byte 0: line 1: expected version: 0, found nothing)"),
-        (None, "SALV-004", "missing"),
-    ],
-    ids=["garbage", "empty", "missing"],
-)
-def test_a_topic_id_that_is_lost_is_an_error(kcli, recorded, tmp_path, content, code, said):
-    directory = recorded / "orders-0"
-    put(directory / TOPIC_ID, content)
-    done, document = salvage(kcli, directory, tmp_path / "out")
-
-    words = "the copy has none, and a KRaft broker renames such a directory to -stray"
-    assert found_in(document) == [(code, TOPIC_ID, f"{said}: {words}")]
-    assert done.exit_code == 1
-    assert not (tmp_path / "out" / TOPIC_ID).exists()
-    drawn = kcli("salvage", directory, "--out", tmp_path / "again", "-o", "table").stdout
-    assert f"Not saved: {TOPIC_ID}. All batches are saved." in drawn
 
 
 def test_a_topic_id_is_missing_only_where_the_broker_knew_topic_ids(kcli, tmp_path):
