@@ -23,18 +23,19 @@ def directory(tmp_path):
 
 @pytest.fixture
 def metadata(tmp_path):
-    """Return the metadata of a cluster in which broker 2 leads f-three-0 in epoch 3."""
+    """Return the metadata of a cluster in which broker 2 leads f-three-0 in epoch 3, f-three-1 in epoch 2."""
     folder = tmp_path / "__cluster_metadata-0"
     folder.mkdir()
     (folder / "00000000000000000000.log").write_bytes(gzip.decompress(METADATA.read_bytes()))
     return folder
 
 
-def replica(root, broker, topic="f-three"):
-    directory = root / f"{broker}" / f"{topic}-0"
+def replica(root, broker, name="f-three-0"):
+    directory = root / f"{broker}" / name
     segment(directory, 0, b"".join(LOG))
     (directory / "leader-epoch-checkpoint").write_text(epoch_lines(*EPOCHS))
-    (directory.parent / "meta.properties").write_text(f"version=1\ncluster.id=x\nnode.id={broker}\n")
+    if broker is not None:
+        (directory.parent / "meta.properties").write_text(f"version=1\ncluster.id=x\nnode.id={broker}\n")
     (directory.parent / ".kafka_cleanshutdown").write_text("")
     return directory
 
@@ -103,25 +104,26 @@ def test_an_epoch_without_records_counts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("broker", "topic", "current", "error"),
+    ("broker", "name", "current", "error"),
     [
-        (2, "f-three", "3", None),
-        (2, "f-three", "2", "FENCED_LEADER_EPOCH"),
-        (2, "f-three", "4", "UNKNOWN_LEADER_EPOCH"),
-        (1, "f-three", "2", "FENCED_LEADER_EPOCH"),
-        (1, "f-three", "3", "NOT_LEADER_OR_FOLLOWER"),
-        (9, "f-three", "2", "NOT_LEADER_OR_FOLLOWER"),
-        (2, "orders", "3", "UNKNOWN_TOPIC_OR_PARTITION"),
+        (2, "f-three-0", "3", None),
+        (None, "f-three-0", "3", None),  # of an unknown broker: taken for the leader's
+        (2, "f-three-1", "2", None),
+        (2, "f-three-0", "4", "UNKNOWN_LEADER_EPOCH"),
+        (1, "f-three-0", "2", "FENCED_LEADER_EPOCH"),
+        (1, "f-three-0", "3", "NOT_LEADER_OR_FOLLOWER"),
+        (9, "f-three-0", "2", "NOT_LEADER_OR_FOLLOWER"),
+        (2, "orders-0", "3", "UNKNOWN_TOPIC_OR_PARTITION"),
     ],
 )
-def test_the_current_epoch_by_the_metadata(tmp_path, metadata, broker, topic, current, error):
-    words = ("--current-leader-epoch", current, "--metadata", metadata, replica(tmp_path, broker, topic))
+def test_the_current_epoch_by_the_metadata(tmp_path, metadata, broker, name, current, error):
+    words = ("--current-leader-epoch", current, "--metadata", metadata, replica(tmp_path, broker, name))
     (row,) = asked("end-offset", "--epoch", "2", *words)["rows"]
     ends = int(error == "UNKNOWN_LEADER_EPOCH")
     (position,) = asked("validate", "--position", "20:2", *words, status=ends)["rows"]
 
     assert (row["error"], row["partition_leader_epoch_source"]) == (error, "metadata")
-    assert row["partition_leader_epoch"] == (None if topic == "orders" else 3)
+    assert row["partition_leader_epoch"] == {"f-three-0": 3, "f-three-1": 2}.get(name)
     assert (position["error"], position["outcome"]) == (error, "retry" if error else "valid")
 
 
@@ -130,25 +132,6 @@ def test_a_position_of_a_later_epoch_than_the_metadatas_is_never_validated(tmp_p
     known, later = asked("validate", *words, status=1)["rows"]
     assert (known["outcome"], known["error"]) == ("undefined", None)
     assert (later["outcome"], later["error"], later["exception"]) == ("retry", "UNKNOWN_LEADER_EPOCH", None)
-
-
-def test_the_current_epoch_is_that_of_the_partition(tmp_path, metadata):
-    """Broker 2 leads f-three-1 in epoch 2."""
-    directory = replica(tmp_path, 2)
-    directory = directory.rename(directory.parent / "f-three-1")
-    words = ("end-offset", "--epoch", "2", "--current-leader-epoch", "2", "--metadata", metadata)
-    (row,) = asked(*words, directory)["rows"]
-
-    assert (row["error"], row["partition_leader_epoch"]) == (None, 2)
-
-
-def test_a_directory_of_an_unknown_broker_is_taken_for_the_leaders(tmp_path, metadata):
-    directory = replica(tmp_path, 1)
-    (directory.parent / "meta.properties").unlink()
-    words = ("end-offset", "--epoch", "2", "--current-leader-epoch", "3", "--metadata", metadata)
-    (row,) = asked(*words, directory)["rows"]
-
-    assert (row["error"], row["end_offset"]) == (None, 20)
 
 
 def test_two_metadata_logs_are_refused(kcli, directory, metadata, tmp_path):
