@@ -33,6 +33,12 @@ def metadata(tmp_path):
     return folder
 
 
+def append(metadata, record, **fields):
+    """Append a record to the recorded log, at its end."""
+    batch = put_batch(record, 1, base_offset=231, partition_leader_epoch=1, **fields)
+    (metadata / LOG).write_bytes((metadata / LOG).read_bytes() + batch)
+
+
 def document(done):
     return json.loads(done.stdout)
 
@@ -57,9 +63,7 @@ def test_a_partition_is_writable_with_a_leader_and_enough_replicas(
     """All three replicas are in the ISR before."""
     words = (b"f-three", b"min.insync.replicas", b"%d" % minimum)
     of_topic = b"\2" + b"".join(bytes([len(word) + 1]) + word for word in words)
-    config = put_record(value=b"\1\4\0" + of_topic + b"\0")
-    batch = put_batch(config, 1, base_offset=231, partition_leader_epoch=1)
-    (metadata / LOG).write_bytes((metadata / LOG).read_bytes() + batch)
+    append(metadata, put_record(value=b"\1\4\0" + of_topic + b"\0"))
     found = rows(kcli("failover", "--broker", brokers, metadata, "-o", "json", "--topic", "f-three"))
 
     assert [(row["min_insync_replicas"], row["writable"]) for row in found] == [(minimum, writable)] * 3
@@ -75,8 +79,7 @@ def test_of_several_nodes_of_a_cluster_the_newest_metadata_decides(kcli, metadat
     """Its partitions are counted once, the node of each log in the quorum."""
     other = tmp_path / "d1" / "__cluster_metadata-0"
     shutil.copytree(metadata.parent, other.parent)
-    batch = put_batch(put_record(value=b"\1\x14\0\0"), 1, base_offset=231, partition_leader_epoch=1)
-    (other / LOG).write_bytes((other / LOG).read_bytes() + batch)
+    append(other, put_record(value=b"\1\x14\0\0"))
     words = ("failover", "--broker", "1", "--controller", "-o", "json", metadata.parent)
     found = rows(kcli(*words, other.parent))
 
@@ -171,9 +174,7 @@ def test_a_snapshot_without_its_footer_is_refused(kcli, metadata):
 def test_every_command_that_reads_the_metadata_says_what_kafka_cannot_decode(
     kcli, metadata, tmp_path_factory, words, named
 ):
-    data = (metadata / LOG).read_bytes()
-    bad = put_batch(put_record(value=b"\1\2\0\x20ord"), 1, base_offset=231, partition_leader_epoch=1)
-    (metadata / LOG).write_bytes(data + bad)
+    append(metadata, put_record(value=b"\1\2\0\x20ord"))
     orders(metadata.parent, put_range(0, 5))
     place = metadata.parent / ("orders-0" if words[0] == "salvage" else named)
     words = [word.format(tmp=tmp_path_factory.mktemp("out")) for word in words]
@@ -224,8 +225,7 @@ def test_partitions_that_are_offline_already_are_counted_apart(kcli, metadata):
     found = rows(kcli("failover", "--all", metadata, "-o", "json", "--topic", "f-three"))
     topic_id = base64.urlsafe_b64decode(found[0]["topic_id"] + "==")
     record = b"\1\5\0" + bytes(4) + topic_id + b"\1\1\4\xff\xff\xff\xff"
-    batch = put_batch(put_record(value=record), 1, base_offset=231, partition_leader_epoch=1)
-    (metadata / LOG).write_bytes((metadata / LOG).read_bytes() + batch)
+    append(metadata, put_record(value=record))
     words = ("--unclean-leader-election", "-o", "table")
     shown = kcli("failover", "--broker", "1,2,3", metadata, "--topic", "f-three", *words).stdout
 
@@ -247,10 +247,9 @@ def test_quorum_state_knows_of_later_elections(kcli, metadata, state, leader, ep
         "leaderId": state[1],
         "leaderEpoch": state[0],
         "votedId": -1,
-        "appliedOffset": 0,
-        "currentVoters": [{"voterId": 100}, {"voterId": 101}],
         "data_version": 0,
     }
+    content |= {"appliedOffset": 0, "currentVoters": [{"voterId": 100}, {"voterId": 101}]}
     (metadata / "quorum-state").write_text(json.dumps(content))
     (row,) = rows(kcli("failover", "--controller", metadata, "-o", "json"))
 
@@ -262,14 +261,7 @@ def test_the_voters_of_a_dynamic_quorum_are_those_of_its_log(kcli, metadata):
     """With kraft.version 1 they are a record, and quorum-state names none."""
     content = {"leaderId": 1, "leaderEpoch": 7, "votedId": -1, "votedDirectoryId": NO_ID, "data_version": 1}
     (metadata / "quorum-state").write_text(json.dumps(content))
-    voters = put_batch(
-        put_record(key=b"\0\0\0\6", value=VOTERS),
-        1,
-        base_offset=231,
-        attributes=0x20,
-        partition_leader_epoch=1,
-    )
-    (metadata / LOG).write_bytes((metadata / LOG).read_bytes() + voters)
+    append(metadata, put_record(key=b"\0\0\0\6", value=VOTERS), attributes=0x20)
     (row,) = rows(kcli("failover", "--controller", metadata, "-o", "json"))
 
     assert (row["leader"], row["leader_epoch"], row["voters"]) == (1, 7, [1])
