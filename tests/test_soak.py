@@ -6,8 +6,12 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from tests import soak
 from tests.starts.predicted import RECORDED
+
+pytestmark = pytest.mark.slow
 
 CODE = """
 import pytest

@@ -459,7 +459,8 @@ def gist(answer):
     return [{name: row[name] for name in GIST if name in row} for row in rows], found
 
 
-@pytest.mark.parametrize("number", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (6, 13))])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [2, 6, 13])
 def test_mutated_logs_lead_to_the_same_findings(number, mutated_sources, tmp_path):
     make(tmp_path / "data", mutated_sources, 7, number)
     row, _, unpacked_to = bundle([tmp_path / "data"], tmp_path / "b.tar.gz")
@@ -486,6 +487,7 @@ def test_what_cannot_be_written_or_read(data, tmp_path, kcli):
     assert (tmp_path / "b.tar.gz").read_bytes() == b"mine"
 
 
+@pytest.mark.slow
 def test_the_demo_is_the_same_in_a_bundle(demo, tmp_path):
     _, _, unpacked_to = bundle([demo], tmp_path / "b.tar.gz")
     for command in (

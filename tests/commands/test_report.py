@@ -145,6 +145,7 @@ def test_an_input_that_was_not_read_is_in_each_verdict(tmp_path):
     assert [(mark in "✗!", str(gone) in words) for mark, _, words in lines] == [(True, True)] * len(lines)
 
 
+@pytest.mark.slow
 def test_a_warning_is_not_marked_as_clean(tmp_path):
     """Of a log whose last batch is cut; epoch diff refuses a single replica, and ls judges nothing."""
     whole = pack.unpack("single", tmp_path) / "stopped"
@@ -167,12 +168,14 @@ def test_the_page_needs_nothing_else(page):
     assert links and {*links} <= anchors
 
 
+@pytest.mark.slow
 def test_reports_differ_by_the_clock_alone(replicas, page, tmp_path):
     again = write(tmp_path / "again.html", *replicas, status=1).read_text()
     clock = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|expired before \d+|commit [^<]*")
     assert clock.sub("", again) == clock.sub("", page.read_text())
 
 
+@pytest.mark.slow
 def test_markdown_has_the_same_tables(replicas, page, tmp_path):
     text = write(tmp_path / "incident.md", *replicas, status=1).read_text()
     drawn = [[[cell.strip() for cell in row] for row in rows] for _, rows in Page(page.read_text()).tables]

@@ -243,7 +243,7 @@ def runs(test):
     return pytest.mark.slow(needs_jq(test))
 
 
-@needs_jq
+@runs
 @pytest.mark.parametrize("name", RUNBOOKS)
 def test_it_says_how_it_is_used_and_what_is_missing(run, monkeypatch, folder, name):
     question, answers = RUNBOOKS[name].splitlines()[1:3]
