@@ -259,21 +259,6 @@ def test_a_partition_is_one_whatever_its_directory_is_named(kcli, data):
     assert cases == {str(saved): "partition", str(data): "log dir", str(data / "orders-0"): "partition"}
 
 
-def test_prometheus_has_a_gauge_for_each_row(kcli, data):
-    (data / "replication-offset-checkpoint").write_text("0\n1\norders 0 99\n")
-    lines = kcli("check", "-o", "prometheus", data).stdout.splitlines()
-    values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
-    name = f'kcli_check_result{{dir="{data}/orders-0",topic="orders",partition="0",result="warning"}}'
-    assert values[name] == "1"
-    assert values['kcli_check_results{result="clean"}'] == "1"
-    assert values['kcli_check_findings{code="CKPT-001",severity="warning"}'] == "1"
-    assert values["kcli_check_errors"] == "0"
-
-
-def test_other_commands_have_no_such_formats(kcli, data):
-    assert kcli("scan", "-o", "junit", data).exit_code == 2
-
-
 @pytest.mark.parametrize("words", [["check"], ["check", "--quick"], ["startup"]], ids=" ".join)
 def test_a_partition_in_two_log_dirs_is_an_error_unless_a_broker_runs_and_moves_it(kcli, tmp_path, words):
     homes = [orders(tmp_path / name, put_range(0, 5)) for name in ("data-1", "data-2")]

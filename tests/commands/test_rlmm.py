@@ -30,27 +30,6 @@ def kcli(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "answer"),
-    [
-        (["dump", "-o", "json"], 2, "PATH"),
-        (["dump", "-o", "text", "--format", "yaml", "."], 2, "--format yaml"),
-        (["dump", "--format", "kafka", "."], 2, "-o text"),
-        (["dump", "-o", "text", "no such directory"], 3, "no such directory"),
-        (["partition", "foo:0"], 2, "foo:0"),
-        (["partition", "u4NdSfWRQjaZ_ENyxMXLJA"], 2, "u4NdSfWRQjaZ_ENyxMXLJA"),
-        (["partition", "u4NdSfWRQjaZ_ENyxMXLJA:-1"], 2, "u4NdSfWRQjaZ_ENyxMXLJA:-1"),
-        (["partition", "u4NdSfWRQjaZ_ENyxMXLJA:2147483648"], 2, "2147483648"),
-        (["partition", "u4NdSfWRQjaZ_ENyxMXLJA:0", "--partitions", "0"], 2, "--partitions"),
-    ],
-)
-def test_wrong_options_are_usage_errors(words, status, answer):
-    done = kcli(*words)
-
-    assert (done.exit_code, done.stdout) == (status, "")
-    assert answer in done.stderr
-
-
 def test_a_range_of_user_partitions():
     rows = json.loads(kcli("partition", "u4NdSfWRQjaZ_ENyxMXLJA:0..2", "-o", "json").stdout)["rows"]
     single = json.loads(kcli("partition", "u4NdSfWRQjaZ_ENyxMXLJA:2", "-o", "json").stdout)["rows"]

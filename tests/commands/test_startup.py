@@ -17,22 +17,6 @@ def broker(done):
     return json.loads(done.stdout)["rows"][0]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--shutdown", "maybe"), "--shutdown maybe: expected one of clean, unclean"),
-        (("--kafka-version", "2.8"), "--kafka-version 2.8: expected a release such as 3.9 or 4.3.1"),
-        (("--kafka-version", "9.9"), "--kafka-version 9.9: 4.4 is the newest release whose start kcli knows"),
-        (("--kafka-version", "four"), "--kafka-version four: expected a release"),
-        (("--read-rate", "fast"), "--read-rate fast: expected a rate such as 500K, 50M or 1G"),
-    ],
-)
-def test_words_that_are_none(kcli, demo, words, message):
-    done = kcli("startup", *words, demo)
-    assert done.exit_code == 2
-    assert message in done.stderr
-
-
 def test_the_broker_comes_first_and_a_flat_format_shows_the_partitions(kcli, demo):
     done = kcli(*STARTUP, demo)
     assert done.exit_code == 0

@@ -165,23 +165,6 @@ def test_without_an_epoch_there_is_nothing_to_compare(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--position", "20"), "expected OFFSET:EPOCH"),
-        (("--position", "20:x"), "leader epoch 'x'"),
-        (("--position", "-1:2"), "offset '-1'"),
-        (("--position", "20:2147483648"), "leader epoch"),
-        (("--position", "20:2", "--reset", "soon"), "expected one of earliest, latest, none"),
-        (("--position", "20:2", "--metadata", "/absent"), "--metadata /absent: no such file"),
-    ],
-)
-def test_refusals(kcli, directory, words, message):
-    done = kcli("epoch", "validate", *words, directory)
-
-    assert (done.exit_code, message in done.stderr) == (2, True), done.stderr
-
-
-@pytest.mark.parametrize(
     ("reset", "expected"),
     [
         ("latest", ("out-of-range", 18, None)),
