@@ -37,9 +37,3 @@ def test_an_unknown_code_without_a_close_one_names_the_list(kcli):
         kcli("explain", "zzzzzz").stderr
         == "kcli: explain ZZZZZZ: no such code; kcli explain alone lists all\n"
     )
-
-
-def test_zeros_after_a_clean_stop_end_the_process(kcli):
-    """As recorded: `Encountered fatal fault: Error starting LogManager`, with two log dirs."""
-    said = kcli("explain", "LOG-009").stdout
-    assert "its process ends" in said and "offline" not in said

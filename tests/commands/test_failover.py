@@ -69,12 +69,6 @@ def test_a_partition_is_writable_with_a_leader_and_enough_replicas(
     assert [(row["min_insync_replicas"], row["writable"]) for row in found] == [(minimum, writable)] * 3
 
 
-def test_a_log_dir_is_searched_for_its_metadata_log(kcli, metadata):
-    shutil.copytree(metadata, metadata.parent / "orders-0")
-
-    assert len(rows(kcli("failover", "--broker", "1", metadata.parent, "-o", "json"))) == 10
-
-
 def test_of_several_nodes_of_a_cluster_the_newest_metadata_decides(kcli, metadata, tmp_path):
     """Its partitions are counted once, the node of each log in the quorum."""
     other = tmp_path / "d1" / "__cluster_metadata-0"

@@ -39,14 +39,6 @@ def check(kcli, story):
     return ask
 
 
-def test_a_leader_whose_history_it_is(story, check):
-    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
-    story.remote(2, [(3, 1), (4, 1), (5, 2)], [(1, 3), (2, 5)], [(0, 0), (1, 3), (2, 5)])
-    leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
-
-    assert check(leader)[0] == []
-
-
 def test_a_segment_that_an_unclean_election_cut(story, check):
     story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
     story.remote(2, [(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 0), (1, 1)])

@@ -157,10 +157,3 @@ class TestTerminal:
     def test_force_color_colours_a_pipe(self, kcli, orders):
         for words, env in ((("--color", "always"), {}), ((), {"FORCE_COLOR": "1"})):
             assert "\x1b[1m" in kcli(*ASK, orders / "orders-0", "-o", "table", *words, env=env).stdout
-
-
-def test_a_command_without_files_prints_rows(kcli):
-    result = kcli("rlmm", "partition", "AAAAAAAAAAAAAAAAAAAAAA:3", "-o", "json")
-
-    assert result.exit_code == 0
-    assert [row["partition"] for row in json.loads(result.stdout)["rows"]] == [3]

@@ -229,14 +229,6 @@ def test_a_list_is_repeated_or_has_commas(kcli, log_dir, repeated, together):
     assert one.exit_code == 0 and one.stdout.count("\n") > 1
 
 
-def test_a_topic_that_is_not_here_is_looked_for_among_those_that_are(kcli, log_dir):
-    log_dir.partition("plain-0")
-    done = kcli("ls", log_dir.path, "--topic", "plian")
-
-    assert done.exit_code == 3
-    assert "no partition or file here matches what was asked for; did you mean plain?" in done.stderr
-
-
 @pytest.mark.parametrize("question", ["check", "lookup offset 5", "lookup timestamp 5", "follow --leader"])
 def test_a_directory_of_remote_storage_is_there_and_no_archive(kcli, orders, tmp_path, question):
     packed = tmp_path / "tier.tar"
