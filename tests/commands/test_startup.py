@@ -59,32 +59,6 @@ def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, t
         str(demo),
         str(other),
     ]
-    config.write_text(f"{BROKER}node.id=2\nlog.dirs={other},{demo}\n")
-    done = kcli(*STARTUP, "--server-config", config)
-    assert broker(done)["error_message"].endswith("node.id is 1, expected 2")
-
-
-def test_check_says_what_the_start_says_of_the_metadata_log_dir(kcli, demo, tmp_path):
-    other = tmp_path / "other"
-    shutil.copytree(demo, other)
-    shutil.rmtree(other / "__cluster_metadata-0")
-    config = tmp_path / "server.properties"
-    for text, expected in (
-        (f"{BROKER}node.id=1\nlog.dirs={other}\n", [("START-014", str(other))]),
-        (
-            f"{BROKER}node.id=1\nlog.dirs={demo}\nmetadata.log.dir={other}\n",
-            [("START-009", str(demo)), ("START-014", str(other))],
-        ),
-    ):
-        config.write_text(text)
-        for command in ("startup", "check"):
-            done = json.loads(kcli(command, "-o", "json", "--server-config", config).stdout)
-            found = [
-                (one["code"], one["dir"])
-                for one in done["findings"]
-                if one["code"] == "START-014" or "metadata log lies here" in one["message"]
-            ]
-            assert sorted(found) == expected, (command, found)
 
 
 def test_how_the_broker_stopped_is_asked_of_every_log_dir(kcli, demo):
@@ -160,22 +134,7 @@ def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, st
     assert actions(document, other / "codecs-0") == {"delete"}
     assert "delete" not in actions(document, future)
     before = json.loads(kcli(*STARTUP, "--kafka-version", "3.6", stopped, other).stdout)
-    assert "START-016" not in {one["code"] for one in before["findings"]}
-    for command in ("check", "ls"):
-        said = json.loads(kcli(command, "-o", "json", stopped, other).stdout)
-        assert moves(said) == moves(document)
-    checked = json.loads(kcli("check", "-o", "json", "--topic", "codecs", stopped, other).stdout)
-    (row,) = (row for row in checked["rows"] if row["dir"] == str(other / "codecs-0"))
-    assert row["result"] == "warning"
-
-
-def test_a_future_log_in_a_log_dir_that_the_metadata_does_not_assign_stays(kcli, stopped, other, future):
-    """The move goes on after the start."""
-    (other / "codecs-0").rename(stopped / "codecs-0")
-    future.rename(other / future.name)
-    document = json.loads(kcli(*STARTUP, stopped, other).stdout)
-    assert "START-016" not in {one["code"] for one in document["findings"]}
-    assert "delete" not in actions(document, stopped / "codecs-0")
+    assert moves(before) == set()
 
 
 def test_a_future_log_that_does_not_load_replaces_nothing(kcli, stopped, other, future):
