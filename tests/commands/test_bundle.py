@@ -113,11 +113,10 @@ def member_value():
     return group_value(("m", "orders"), own=[struct.pack(">i", 52) + secret().ljust(52, b"-") for _ in "sa"])
 
 
-@pytest.fixture
-def data(tmp_path):
-    """A log dir with secrets wherever bytes of people or of plugins lie."""
+def put_data(folder):
+    """Make a log dir with secrets wherever bytes of people or of plugins lie."""
     secret.forget()
-    root = log_dir(tmp_path / "data")
+    root = log_dir(folder / "data")
     orders = root / "orders-0"
     segment(
         orders,
@@ -193,6 +192,18 @@ def data(tmp_path):
     return root
 
 
+@pytest.fixture
+def data(tmp_path):
+    return put_data(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def bundled(tmp_path_factory):
+    """Directories with such a log dir, and with what its bundle holds."""
+    folder = tmp_path_factory.mktemp("bundled")
+    return folder, bundle([put_data(folder)], folder / "b.tar.gz")[2]
+
+
 @pytest.fixture(scope="module")
 def mutated_sources(tmp_path_factory):
     return sources(tmp_path_factory.mktemp("sources"))
@@ -223,6 +234,11 @@ def layers(path):
                 with suppress(FormatError):
                     is_old = item.batch.header.magic < 2
                     yield message_set(item.raw, 1 << 20).body if is_old else unpacked(item.raw, 1 << 20)[1]
+
+
+def seeds(count):
+    """Return seeds, of which `make check` tries a fourth."""
+    return [pytest.param(seed, marks=pytest.mark.slow if seed % 4 else ()) for seed in range(count)]
 
 
 def secrets_in(root):
@@ -264,7 +280,7 @@ def test_no_secret_is_in_a_bundle_however_it_is_packed(data, tmp_path):
     assert {("data/heap.hprof", 50), ("data/orders-0/notes.txt", 50), ("data/lost+found", None)} == left_out
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_no_secret_is_left_of_what_is_damaged(seed, data, tmp_path):
     random = Random(seed)
     for directory in sorted(path for path in data.iterdir() if path.is_dir()):
@@ -320,7 +336,7 @@ def damage_with_payload(random, path):
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(24))
 def test_no_piece_of_a_secret_is_left_where_payload_is_not_at_its_place(seed, data, tmp_path):
     random = Random(seed)
     for path in sorted(data.rglob("*")):
@@ -375,9 +391,8 @@ def test_a_topic_of_a_checkpoint_stays_where_it_has_a_directory(data, tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_kcli_says_the_same_of_a_bundle(command, data, tmp_path):
-    _, _, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
-    of_data, of_bundle = (comparable(command, ["data"], folder) for folder in (tmp_path, unpacked_to))
+def test_kcli_says_the_same_of_a_bundle(command, bundled):
+    of_data, of_bundle = (comparable(command, ["data"], folder) for folder in bundled)
     assert words_aside(of_data) == words_aside(of_bundle)
 
 
