@@ -53,6 +53,12 @@ def test_a_partition_that_loses_its_leader_is_bad_news(kcli, metadata):
     assert kcli("failover", "--all", "--topic", "f-three", metadata).exit_code == 0
 
 
+def test_all_shows_what_does_not_change(kcli, metadata):
+    words = ("failover", "--broker", "3", metadata, "-o", "json", "--topic", "f-two")
+    shown, every = (rows(kcli(*words, *more)) for more in ((), ("--all",)))
+    assert (shown, [row["outcome"] for row in every]) == ([], ["unchanged"])
+
+
 @pytest.mark.parametrize(
     ("brokers", "minimum", "writable"),
     [("3", 2, True), ("3", 3, False), ("2,3", 2, False), ("2,3", 1, True), ("1,2,3", 1, False)],
