@@ -10,7 +10,7 @@ def close_to(word: str, names: Collection[str]) -> list[str]:
     from difflib import get_close_matches
 
     begin = [name for name in names if word and name.startswith(word)]
-    return list(dict.fromkeys([*begin, *get_close_matches(word, names, n=MOST, cutoff=0.5)]))[:MOST]
+    return list(dict.fromkeys([*begin, *get_close_matches(word, names, n=MOST)]))[:MOST]
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
