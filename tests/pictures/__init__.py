@@ -1,29 +1,25 @@
-"""Pictures of README: real screens over recorded log dirs, as SVG; `python -m tests.pictures` draws them."""
+"""Pictures of README: real screens over the log dirs of `kcli demo --keep`, as SVG.
+
+`python -m tests.pictures` draws them.
+"""
 
 import io
-import tarfile
 from contextlib import chdir
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+from typer.testing import CliRunner
 
-from tests.recordings import pack
-from tests.screens import STARTUP, Setting, drawn
+from commands.app import app
+from tests.screens import Setting, drawn
 
 HERE = Path(__file__).parent
 WIDE = Setting("100 columns", 100, {"FORCE_COLOR": "1"})
-NAMES = {
-    "truncation/before-follower": "broker-1",
-    "truncation/before-leader": "broker-2",
-    "truncation/after-follower-stopped": "broker-1-later",
-    "clean-damaged-zero-tail/d0": "power-cut",
-}
-"""Recorded log dir -> its name in the pictures."""
 PICTURES = {
-    "check": "check power-cut",
-    "epoch-diff": "epoch diff broker-1 broker-2 broker-1-later --topic segments",
-    "truncate-leader": "truncate --dry-run --leader broker-2 broker-1/segments-0",
+    "check": "check crashed",
+    "epoch-diff": "epoch diff crashed kcli-demo --topic orders",
+    "truncate-leader": "truncate --dry-run --leader crashed kcli-demo/orders-0",
 }
 TEMPLATE = """\
 <svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -56,12 +52,8 @@ TEMPLATE = """\
 
 
 def unpack(folder: Path) -> Path:
-    """Unpack the recordings, their log dirs under the names of the pictures; return the folder."""
-    pack.unpack("truncation", folder)
-    with tarfile.open(STARTUP) as archive:
-        archive.extractall(folder, filter="data")
-    for recorded, name in NAMES.items():
-        (folder / recorded).rename(folder / name)
+    """Leave in a folder what a reader of README has there; return it."""
+    assert CliRunner().invoke(app, ["demo", "--keep", str(folder)]).exit_code == 0
     return folder
 
 
