@@ -71,7 +71,7 @@ def print_messages(summary: RunSummary, output: Output, *, with_findings: bool) 
     else:
         lines = [*finding_lines(shown, explained=output.verbose > 0), *map(failure_line, failures)]
     if summary.unread and summary.inputs > 1 and failures[0].error != "nothing-matched":
-        lines.append(f"kcli: {summary.unread} of {summary.inputs} inputs gave an error")
+        lines.append(f"kcli: {summary.unread} of {summary.inputs} partitions and files gave an error")
     for line in lines:
         say(line)
 

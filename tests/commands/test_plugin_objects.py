@@ -185,7 +185,8 @@ def test_a_partition_with_several_unread_objects_is_one_input(ask, kcli, tmp_pat
     store_all(cluster().storage, tmp_path, "t-retention", encryption=NO_KEY)
     document, _ = ask("check", tmp_path)
     assert len({error["path"] for error in document["errors"]}) > 1
-    assert kcli("check", tmp_path).stderr.splitlines()[-1] == "kcli: 1 of 2 inputs gave an error"
+    said = kcli("check", tmp_path).stderr.splitlines()[-1]
+    assert said == "kcli: 1 of 2 partitions and files gave an error"
 
 
 def check(ask, root):

@@ -38,7 +38,7 @@ class TestFormats:
         assert lines[-1]["path"] == str(orders / "absent")
         assert (
             result.stderr == f"error {orders / 'absent'}: no such file or directory\n"
-            "kcli: 1 of 4 inputs gave an error\n"
+            "kcli: 1 of 4 partitions and files gave an error\n"
         )
 
     def test_tsv_is_what_a_pipe_gets(self, kcli, orders):
@@ -96,7 +96,7 @@ class TestFindings:
         *findings, error, count = result.stderr.splitlines()
         assert any(line.startswith(f"warning EPOCH-001 {orders}/orders-1") for line in findings)
         assert error == f"error {orders}/absent: no such file or directory"
-        assert count == "kcli: 1 of 2 inputs gave an error"
+        assert count == "kcli: 1 of 2 partitions and files gave an error"
 
     def test_v_explains_findings(self, kcli, orders):
         (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
