@@ -15,7 +15,8 @@ import typer
 
 from kcli import __version__
 from kcli.cli.boundary import boundary
-from kcli.cli.option import option, variables
+from kcli.cli.command import option
+from kcli.cli.settings import variables
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import GIVEN, Group, GroupOfCommands, in_own_words, keep_given
 
@@ -164,8 +165,7 @@ def _finish(command: Any, words: tuple[str, ...], version: Any) -> None:
 app = Group(
     name="kcli",
     cls=Commands,
-    no_args_is_help=True,
-    help="Read the files of an Apache Kafka broker, offline, and say what the broker would do with them. "
+    text="Read the files of an Apache Kafka broker, offline, and say what the broker would do with them. "
     "kcli never changes them.",
 )
 

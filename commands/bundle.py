@@ -3,8 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from kcli.cli.option import option
-from kcli.cli.options import Given
+from kcli.cli.command import Given, option
 from kcli.cli.status import RefusedError, UsageError, writing
 from kcli.cli.targets import refuse_log_dirs
 

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
-from kcli.cli.option import option
-from kcli.cli.options import BROKER, Given, ReadingOptions
+from kcli.cli.command import BROKER, Command, Given, ReadingOptions, option
 from kcli.cli.parsers import parse_release
 from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file

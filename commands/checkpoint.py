@@ -1,10 +1,9 @@
 """`kcli checkpoint`: what the checkpoint files of a log dir say about its partitions."""
 
-from kcli.cli.command import Command
-from kcli.cli.options import Given
+from kcli.cli.command import Command, Given
 from kcli.cli.typer_command import Group
 
-app = Group(no_args_is_help=True, help="The checkpoint files of a log dir, joined by partition.")
+app = Group("The checkpoint files of a log dir, joined by partition.")
 
 
 @app.callback()

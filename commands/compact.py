@@ -4,10 +4,8 @@ from functools import partial
 
 from commands.retention import CONFIG, LOOK_TIME, settings_in, settings_of_server
 from commands.startup import METADATA_PATH
-from kcli.cli.command import Command
-from kcli.cli.option import option
-from kcli.cli.options import BROKER, Given
-from kcli.cli.parsers import parse_release, parse_time
+from kcli.cli.command import BROKER, Command, Given, option
+from kcli.cli.parsers import log_dir_of_metadata, parse_release, parse_time
 
 
 def compact(
@@ -27,7 +25,6 @@ def compact(
 
     Example: kcli compact /var/lib/kafka/data --topic __consumer_offsets
     """
-    from kcli.cli.inputs import log_dir_of_metadata
     from kcli.jobs import compact as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.held_log import RetentionQuery

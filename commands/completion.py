@@ -2,7 +2,7 @@
 
 import typer
 
-from kcli.cli.option import REQUIRED, argument, choose
+from kcli.cli.command import REQUIRED, argument, choose
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, chdir
 import typer
 
 from kcli.cli.boundary import lost
-from kcli.cli.option import option
+from kcli.cli.command import option
 from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError, reason_of, writing
 
 FOLDER, CRASHED, SAVED = "kcli-demo", "crashed", "saved"

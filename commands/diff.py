@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
-from kcli.cli.option import REQUIRED, argument, option
-from kcli.cli.options import Output
+from kcli.cli.command import REQUIRED, Output, argument, option
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
+from kcli.cli.command import Command, Given, Output
 from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
-from kcli.cli.options import Given, Output
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
 from kcli.rows.declare import names_of

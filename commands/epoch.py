@@ -3,10 +3,18 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
-from kcli.cli.option import REQUIRED, argument, number, offset_number, option
-from kcli.cli.options import BROKER_STATE, RUNNING, Given
-from kcli.cli.parsers import parse_epochs, parse_offset, split_list
+from kcli.cli.command import (
+    BROKER_STATE,
+    REQUIRED,
+    RUNNING,
+    Command,
+    Given,
+    argument,
+    number,
+    offset_number,
+    option,
+)
+from kcli.cli.parsers import metadata_path, parse_epochs, parse_offset, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.output.answer import Answer
@@ -16,9 +24,7 @@ if TYPE_CHECKING:
     from kcli.jobs.epoch.epoch_cache import Fence
     from kcli.kafka.replication.consumer_positions import Position
 
-app = Group(
-    no_args_is_help=True, help="Leader epochs of replicas, and where each of them ends (KIP-101, KIP-279)."
-)
+app = Group("Leader epochs of replicas, and where each of them ends (KIP-101, KIP-279).")
 
 SOURCES = ("checkpoint", "batches")
 EPOCH_CODES = ("EPOCH-", "START-008")
@@ -200,7 +206,6 @@ def _cache(source: str, broker: str) -> dict[str, str | bool]:
 
 
 def _fence(current: int | None, metadata: str | None) -> "Fence":
-    from kcli.cli.metadata import metadata_path
     from kcli.jobs.epoch.epoch_cache import Fence
 
     return Fence(current=-1 if current is None else current, metadata=metadata_path(metadata))

@@ -4,7 +4,7 @@ import re
 
 import typer
 
-from kcli.cli.option import argument
+from kcli.cli.command import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging
 from kcli.kafka.findings.catalogue import CATALOGUE

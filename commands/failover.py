@@ -2,9 +2,7 @@
 
 from functools import partial
 
-from kcli.cli.command import Command
-from kcli.cli.option import number, option
-from kcli.cli.options import Given
+from kcli.cli.command import Command, Given, number, option
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer

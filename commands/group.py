@@ -4,9 +4,7 @@ from functools import partial
 from glob import has_magic
 from typing import Any, NamedTuple
 
-from kcli.cli.command import Command, RowTopics
-from kcli.cli.option import moment, option
-from kcli.cli.options import COORDINATOR_VERSION, Given
+from kcli.cli.command import COORDINATOR_VERSION, Command, Given, RowTopics, moment, option
 from kcli.cli.parsers import parse_moment, parse_release, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -14,10 +12,7 @@ from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
 from kcli.words import clock_ms
 
-app = Group(
-    no_args_is_help=True,
-    help="Groups of consumers, by __consumer_offsets: their commits, members and history.",
-)
+app = Group("Groups of consumers, by __consumer_offsets: their commits, members and history.")
 
 RESET_OFFSETS = "reset-offsets"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from kcli.cli.option import argument
+from kcli.cli.command import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
 from kcli.cli.typer_command import summary

@@ -5,17 +5,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
-from kcli.cli.command import Command
-from kcli.cli.metadata import remote_metadata_of
-from kcli.cli.option import REQUIRED, argument, number, option
-from kcli.cli.options import Given
-from kcli.cli.parsers import parse_offset, parse_time
+from kcli.cli.command import REQUIRED, Command, Given, argument, number, option
+from kcli.cli.parsers import parse_offset, parse_time, remote_metadata_of
 from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Unit
 
-app = Group(no_args_is_help=True, help="Find the batch of an offset, or the first record at or after a time.")
+app = Group("Find the batch of an offset, or the first record at or after a time.")
 
 MAX = "max"
 EXIT_CODE = option("--exit-code", "End with status 1 if a partition does not have it.")

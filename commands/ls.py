@@ -4,9 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
-from kcli.cli.option import option
-from kcli.cli.options import Given
+from kcli.cli.command import Command, Given, option
 from kcli.output.answer import Answer
 from kcli.rows.declare import declared_type
 

@@ -6,9 +6,7 @@ from functools import partial
 from glob import has_magic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.cli.command import Command, RowTopics
-from kcli.cli.option import moment, number, option
-from kcli.cli.options import Given
+from kcli.cli.command import Command, Given, RowTopics, moment, number, option
 from kcli.cli.parsers import parse_moment
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
     from kcli.kafka.kraft.metadata_loader import Until
 
 app = Group(
-    no_args_is_help=True,
-    help="What a KRaft cluster knows, by its metadata log: topics, brokers, settings, ACLs; their changes.",
+    "What a KRaft cluster knows, by its metadata log: topics, brokers, settings, ACLs; their changes."
 )
 
 OF_TOPICS = frozenset({"topics", "partitions", "configs"})

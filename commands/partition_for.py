@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.option import number, option
-from kcli.cli.options import Output
+from kcli.cli.command import Output, number, option
 from kcli.cli.status import UsageError
 from kcli.words import INT32
 

@@ -3,9 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
-from kcli.cli.option import option
-from kcli.cli.options import BROKER, Given
+from kcli.cli.command import BROKER, Command, Given, option
 from kcli.cli.parsers import parse_time
 
 if TYPE_CHECKING:

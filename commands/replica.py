@@ -3,10 +3,8 @@
 from collections.abc import Iterable
 from functools import partial
 
-from kcli.cli.command import Command
-from kcli.cli.option import argument, choose, number, option
-from kcli.cli.options import BROKER_STATE, RUNNING, Given, Output
-from kcli.cli.parsers import broker_ids
+from kcli.cli.command import BROKER_STATE, RUNNING, Command, Given, Output, argument, choose, number, option
+from kcli.cli.parsers import broker_ids, metadata_path
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.output.answer import Answer
@@ -14,7 +12,7 @@ from kcli.rows.declare import names_of
 
 DEFAULT_RANGE = 10_000
 
-app = Group(no_args_is_help=True, help="Replicas of a partition: what they have in common, and what not.")
+app = Group("Replicas of a partition: what they have in common, and what not.")
 
 
 @app.command("diff")
@@ -88,7 +86,6 @@ def elect(
     if isr is not None and metadata is not None:
         raise UsageError("use --isr or --metadata, not both")
     from kcli.cli.inputs import comparing
-    from kcli.cli.metadata import metadata_path
     from kcli.jobs.replica import elect as jobs
     from kcli.kafka.kraft.failover import Defaults
 

@@ -8,9 +8,8 @@ import typer
 
 from commands.startup import METADATA_PATH
 from kcli.cli.boundary import say
-from kcli.cli.option import option
-from kcli.cli.options import BROKER, EngineOptions, Inputs
-from kcli.cli.parsers import parse_release
+from kcli.cli.command import BROKER, EngineOptions, Inputs, option
+from kcli.cli.parsers import log_dir_of_metadata, parse_release
 from kcli.cli.status import RefusedError, UsageError, reason_of
 from kcli.cli.targets import refuse_log_dirs, replace_file
 from kcli.words import clock_ms
@@ -36,9 +35,9 @@ def report(
     Example: kcli report /var/lib/kafka/data --out incident.html
     """
     from commands.app import app
-    from kcli.cli.in_process import command_of
     from kcli.cli.inputs import named_paths
     from kcli.cli.report import SECTIONS, errors_of, exit_status, report_blocks, section_of
+    from kcli.cli.typer_command import command_of
     from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.metadata_loader import begin_run
     from kcli.output.formats import HTML, MARKDOWN, format_of
@@ -76,7 +75,7 @@ def report(
 
 def _check(inputs: Inputs, kafka_version: str | None, metadata: str | None) -> None:
     """Raise UsageError for words that a command would refuse: its section would say so, and none else."""
-    from kcli.cli.inputs import log_dir_of_metadata, server_properties
+    from kcli.cli.inputs import server_properties
 
     inputs.selection()
     server_properties(inputs)

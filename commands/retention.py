@@ -4,11 +4,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from commands.startup import METADATA_PATH
-from kcli.cli.command import Command
-from kcli.cli.metadata import remote_metadata_of
-from kcli.cli.option import option
-from kcli.cli.options import BROKER, Given, Inputs
-from kcli.cli.parsers import parse_time
+from kcli.cli.command import BROKER, Command, Given, Inputs, option
+from kcli.cli.parsers import log_dir_of_metadata, parse_time, remote_metadata_of
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
 
@@ -37,7 +34,6 @@ def retention(
 
     Example: kcli retention /var/lib/kafka/data --topic orders
     """
-    from kcli.cli.inputs import log_dir_of_metadata
     from kcli.jobs import retention as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.held_log import RetentionQuery

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from commands import rlmm_tier
 from kcli.cli.boundary import say
-from kcli.cli.command import Command, RowTopics
-from kcli.cli.option import REQUIRED, argument, moment, number, option
-from kcli.cli.options import Given, Inputs, Output
+from kcli.cli.command import (
+    REQUIRED,
+    Command,
+    Given,
+    Inputs,
+    Output,
+    RowTopics,
+    argument,
+    moment,
+    number,
+    option,
+)
 from kcli.cli.parsers import parse_moment
 from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.typer_command import Group
@@ -30,9 +39,7 @@ if TYPE_CHECKING:
     from kcli.logdir.targets import Selection
     from kcli.rows import Item
 
-app = Group(
-    no_args_is_help=True, help="Remote log metadata: what brokers did with each remote segment (KIP-405)."
-)
+app = Group("Remote log metadata: what brokers did with each remote segment (KIP-405).")
 
 KAFKA, KIP, KIP_LINES = "kafka", "kip", "kip405"
 LAYOUT_OPTION = option(

@@ -5,11 +5,8 @@ from typing import TYPE_CHECKING
 
 from commands.retention import REMOTE_METADATA, settings_of_server
 from commands.startup import METADATA_PATH
-from kcli.cli.command import Command, RowTopics
-from kcli.cli.metadata import remote_metadata_of
-from kcli.cli.option import REQUIRED, argument, option
-from kcli.cli.options import Given
-from kcli.cli.parsers import parse_offset, parse_time
+from kcli.cli.command import REQUIRED, Command, Given, RowTopics, argument, option
+from kcli.cli.parsers import log_dir_of_metadata, parse_offset, parse_time, remote_metadata_of
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.words import INT64
@@ -63,7 +60,7 @@ def offsets(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Given
     return _command("rlmm offsets", given, tiers.offsets, remote_metadata)
 
 
-lookup = Group(no_args_is_help=True, help="Find the tier and the segment of an offset or a time.")
+lookup = Group("Find the tier and the segment of an offset or a time.")
 
 
 @lookup.command("offset")
@@ -141,7 +138,6 @@ def retention(
 
     Example: kcli rlmm retention /var/lib/kafka/data
     """
-    from kcli.cli.inputs import log_dir_of_metadata
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.held_log import RetentionQuery
     from kcli.jobs.rlmm import tiers

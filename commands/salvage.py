@@ -4,9 +4,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
-from kcli.cli.option import argument, option
-from kcli.cli.options import INDEX_INTERVAL_BYTES, Given
+from kcli.cli.command import INDEX_INTERVAL_BYTES, Command, Given, argument, option
 from kcli.cli.status import RefusedError, UsageError, reason_of
 from kcli.cli.targets import refuse_log_dirs
 from kcli.words import clock_ms

@@ -3,9 +3,7 @@
 import sys
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
-from kcli.cli.option import option
-from kcli.cli.options import Given, ReadingOptions
+from kcli.cli.command import Command, Given, ReadingOptions, option
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
 from kcli.rows.declare import names_of

@@ -2,7 +2,7 @@
 
 import typer
 
-from kcli.cli.option import argument
+from kcli.cli.command import argument
 from kcli.cli.status import UsageError
 from kcli.output.suggest import did_you_mean
 from kcli.rows import COMMANDS

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import typer
 
-from kcli.cli.option import argument, option
+from kcli.cli.command import argument, option
 from kcli.cli.status import MissingError, UsageError
 from kcli.cli.typer_command import WRONG_WORDS, Group, usage_words
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
-app = Group(no_args_is_help=True, help="Run kcli on a Spark cluster by spark-submit.")
+app = Group("Run kcli on a Spark cluster by spark-submit.")
 
 
 @app.callback()

@@ -4,8 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE
-from kcli.cli.option import argument, option
-from kcli.cli.options import Given, Inputs, Output
+from kcli.cli.command import Given, Inputs, Output, argument, option
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:

@@ -5,10 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
-from kcli.cli.option import option
-from kcli.cli.options import BROKER, CLEAN, Given, StartOptions
-from kcli.cli.parsers import parse_release, parse_time
+from kcli.cli.command import BROKER, CLEAN, Command, Given, StartOptions, option
+from kcli.cli.parsers import log_dir_of_metadata, parse_release, parse_time
 from kcli.output.answer import Answer
 from kcli.words import parse_rate
 
@@ -61,7 +59,6 @@ def startup(
     from kcli.cli.inputs import (
         broker_of,
         find_listed,
-        log_dir_of_metadata,
         named_paths,
         nothing_matched,
         other_topics,

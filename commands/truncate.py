@@ -7,9 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
-from kcli.cli.command import Command, Split
-from kcli.cli.option import number, offset_number, option
-from kcli.cli.options import BROKER, BROKER_STATE, RUNNING, Given, Inputs, Output, StartOptions
+from kcli.cli.command import (
+    BROKER,
+    BROKER_STATE,
+    RUNNING,
+    Command,
+    Given,
+    Inputs,
+    Output,
+    Split,
+    StartOptions,
+    number,
+    offset_number,
+    option,
+)
 from kcli.cli.status import RefusedError, UsageError, writing
 from kcli.cli.targets import refuse_log_dirs
 from kcli.words import clock_ms

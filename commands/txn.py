@@ -3,9 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command
-from kcli.cli.option import option
-from kcli.cli.options import BROKER, COORDINATOR_VERSION, Given
+from kcli.cli.command import BROKER, COORDINATOR_VERSION, Command, Given, option
 from kcli.cli.parsers import parse_release, parse_time
 from kcli.cli.typer_command import Group
 from kcli.words import duration_ms
@@ -14,9 +12,7 @@ if TYPE_CHECKING:
     from kcli.engine.contract import Map, Reduce
     from kcli.logdir.find import FileSet
 
-app = Group(
-    no_args_is_help=True, help="Transactions: what coordinators know of them, and which are open or hang."
-)
+app = Group("Transactions: what coordinators know of them, and which are open or hang.")
 
 
 @app.command("list")

@@ -1,7 +1,6 @@
 """`kcli uuid`: Kafka's spelling of a UUID, and Java's."""
 
-from kcli.cli.option import REQUIRED, argument
-from kcli.cli.options import Output
+from kcli.cli.command import REQUIRED, Output, argument
 from kcli.cli.status import UsageError
 
 

@@ -319,8 +319,8 @@ Partition = PartitionLog
 def _run(command: str, words: Iterable[Word], options: dict[str, object]) -> Result:
     """Return what a command answers: it is run with a command line, whose words click checks."""
     from kcli.cli.caller import Caller
-    from kcli.cli.in_process import run_for
     from kcli.cli.summary import RunSummary
+    from kcli.cli.typer_command import run_for
     from kcli.kafka.kraft.metadata_loader import begin_run
     from kcli.output.view import View
 
@@ -380,7 +380,7 @@ def _command(name: str) -> Any:
     if foreign is not None:
         raise CommandError(f"{foreign} is in the way of kcli's own package of that name")
     from commands.app import app
-    from kcli.cli.in_process import command_of
+    from kcli.cli.typer_command import command_of
 
     return command_of(app, name.split())
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typer.main import get_command
 
 from commands.app import app
-from kcli.cli.option import every_command
+from kcli.cli.settings import every_command
 from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
 
 READ_NO_LOG_DIR = {

@@ -9,12 +9,9 @@ ELSEWHERE = {
     # between the command line and the jobs
     "kcli/cli/boundary.py": "tests/commands/test_exit_status.py",
     "kcli/cli/caller.py": "tests/kcli/test_api.py",
-    "kcli/cli/command.py": "tests/commands/test_run.py",
     "kcli/cli/dump_options.py": "tests/commands/test_dump.py",
     "kcli/cli/foreign.py": "tests/commands/test_exit_status.py",
-    "kcli/cli/in_process.py": "tests/kcli/test_api.py",
-    "kcli/cli/option.py": "tests/commands/test_options.py",
-    "kcli/cli/parsers.py": "tests/commands/test_options.py",
+    "kcli/cli/parsers.py": "tests/commands/test_command.py",
     "kcli/cli/printing.py": "tests/commands/test_rlmm.py",
     "kcli/output/html.py": "tests/kcli/output/test_page.py",
     "kcli/output/markdown.py": "tests/kcli/output/test_page.py",

@@ -1,21 +1,319 @@
-"""What a command is: its options, its job, the files that the job reads and the rows that it gives.
+"""How a command is declared: its options, its job, the files that the job reads and the rows that it gives.
 
-It is light: `kcli.cli.run`, which runs it, is imported when a command line can be run.
+    def ls(*, recover: bool = option("--recover", "Recover logs..."), given: Given) -> Command: ...
+
+`kcli.cli.typer_command` shows the options to typer, `kcli.cli.run` runs the command.
 """
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+import os
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kcli.cli.options import Given
-from kcli.logdir.targets import PARTITION
+import typer
+from typer.models import OptionInfo
+
+from formats.bounds import LARGEST_BATCH
+from kcli.cli.parsers import split_list
+from kcli.cli.status import UsageError
+from kcli.logdir.targets import PARTITION, Selection
 from kcli.output.answer import Answer
+from kcli.output.suggest import did_you_mean
+from kcli.words import INT32, INT64, parse_partitions, parse_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
     from kcli.engine.contract import Map, Outcome, Reduce, Unit
     from kcli.logdir.find import FileSet
     from kcli.logdir.targets import Target
     from kcli.rows import Item
+
+REQUIRED = ...
+"""Typer's default of what must be given."""
+SHARED = ("Input", "Output", "Engine")
+"""Panels whose options most commands share: they are listed once."""
+COMPLETE = "_KCLI_COMPLETE"
+"""The variable by which a shell asks what may follow: only then typer needs to know who answers."""
+
+Words: TypeAlias = Callable[[], Iterable[str]]
+"""Returns the words that a value may be; called only where a shell completes."""
+
+
+class OptionDeclaration(OptionInfo):
+    """An option with the words that it takes, where they are few."""
+
+    choices: tuple[str, ...] = ()
+
+    @property
+    def long_name(self) -> str:
+        """Its longest name, with its dashes."""
+        return max(self.param_decls or (), key=len)
+
+
+def option(
+    spec: str,
+    text: str,
+    panel: str | None = None,
+    *,
+    default: Any = None,
+    usual: Any = None,
+    choices: tuple[str, ...] = (),
+    words: Words | None = None,
+    **more: Any,
+) -> Any:
+    """Return the declaration of an option.
+
+    `spec`: its names and its metavar, as in `-o --output FORMAT`. Without a metavar it is a flag, off by
+    default. `panel`: the part of the help that lists it. `usual`: a default that the help does not show.
+    `choices`: a value of others is a UsageError. `words` returns what a shell may complete.
+    """
+    *_, metavar = parts = spec.split()
+    names = [part for part in parts if part.startswith("-")]
+    if usual is not None:
+        default, more["show_default"] = usual, False
+    if metavar.startswith("-"):
+        metavar = "|".join(choices)
+        default = False if default is None and not choices and "/" not in spec else default
+    declared = OptionDeclaration(
+        default=default,
+        param_decls=names,
+        metavar=metavar or None,
+        help=text,
+        rich_help_panel=panel,
+        show_envvar=False,
+        autocompletion=_completer(max(names, key=len), words or (lambda: choices or _alternatives(metavar))),
+        **more,
+    )
+    declared.choices = choices
+    return declared
+
+
+number = partial(option, max=INT32)
+"""An option of a number of 32 bits."""
+offset_number = partial(option, min=0, max=INT64)
+
+
+def moment(records: str, of: str) -> Any:
+    """Return the option --at OFFSET|TIME, up to which `records` count; `of`: whose offset it is."""
+    words = "(ISO-8601, @-1h, epoch ms of 12 digits or more)"
+    return option("--at OFFSET|TIME", f"{records} up to this offset of {of}, or up to this time {words}.")
+
+
+def argument(metavar: str, text: str, *, default: Any = None, words: Words | None = None) -> Any:
+    """Return the declaration of an argument; REQUIRED for a default is one that must be given."""
+    completer = _completer(metavar, words or (lambda: _alternatives(metavar)))
+    return typer.Argument(default, metavar=metavar, help=text, show_default=False, autocompletion=completer)
+
+
+def _alternatives(metavar: str) -> tuple[str, ...]:
+    """Return the words of a metavar such as `a|b`; none of those that stand for something."""
+    return tuple(word for word in metavar.split("|") if "|" in metavar and word.islower())
+
+
+def _completer(name: str, words: Words) -> Callable[..., Any] | None:
+    if COMPLETE not in os.environ:
+        return None
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        from kcli.cli.completion import complete
+
+        return complete(name, words(), ctx, incomplete)
+
+    return complete
+
+
+def choose(name: str, value: str, choices: tuple[str, ...]) -> str:
+    """Return a value that is one of few; UsageError, with a suggestion, for another."""
+    if value not in choices:
+        advice = did_you_mean(value, choices)
+        raise UsageError(f"{name} {value}: {advice}expected one of {', '.join(choices)}")
+    return value
+
+
+_input, _output, _engine = (partial(option, panel=panel) for panel in SHARED)
+
+COLOR_WORDS = ("auto", "always", "never")
+FAIL_ON = ("info", "warning", "error", "never")
+
+
+class Inputs(NamedTuple):
+    """What is read: paths, and which partitions below them."""
+
+    paths: list[str] | None = argument(
+        "PATH...", "Log dirs or partition dirs, of some commands files; globs; .tar; - is stdin."
+    )
+    topic: list[str] | None = _input("--topic NAME,...", "Only these topics; globs.")
+    topic_regex: list[str] | None = _input(
+        "--topic-regex REGEX", "Only topics that match in full; repeatable."
+    )
+    partition: list[str] | None = _input("--partition 0..3,7", "Only these partitions.")
+    exclude_internal: bool = _input(
+        "--exclude-internal", "Leave out topics whose name starts with two underscores."
+    )
+    include_leftovers: bool = _input(
+        "--include-leftovers", "Read -delete, -stray and -future directories too."
+    )
+    files_from: str | None = _input("--files-from FILE", "Read paths from FILE, one a line; - is stdin.")
+    nul: bool = _input("-0 --nul", "Paths that are read end in NUL, not in a line end.")
+    server_config: str | None = _input(
+        "--server-config FILE",
+        "Read the log.dirs of this server.properties; beside PATHs its settings alone.",
+    )
+
+    def selection(self) -> Selection:
+        """Return which partitions are selected; UsageError for a bad regex or partition list."""
+        for regex in self.topic_regex or ():
+            try:
+                re.compile(regex)
+            except (re.error, OverflowError, RecursionError) as error:
+                raise UsageError(f"--topic-regex {regex}: {error}") from error
+        return Selection(
+            topics=tuple(split_list(self.topic)),
+            topic_regexes=tuple(self.topic_regex or ()),
+            partitions=parse_partitions(split_list(self.partition)),
+            exclude_internal=self.exclude_internal,
+            include_leftovers=self.include_leftovers,
+        )
+
+    def with_paths(self, more: Iterable[str]) -> "Inputs":
+        """Return these inputs with further paths after those that are named."""
+        return self._replace(paths=[*(self.paths or []), *more])
+
+
+class Output(NamedTuple):
+    """Which rows and findings are shown, where, and how."""
+
+    format: str | None = _output(
+        "-o --output FORMAT",
+        "table (the default on a terminal), tsv (elsewhere), wide, json, ndjson, csv, html, markdown; "
+        "text of dump, rlmm dump and epoch show; junit of check; prometheus of those with metrics.",
+    )
+    out: str | None = _output(
+        "--out FILE", "Write rows to .parquet, .csv, .ndjson, .html, .md, metrics to .prom, the run to NAME/."
+    )
+    label: list[str] | None = _output("--label K=V", "Column label_K of the rows of --out; repeatable.")
+    columns: list[str] | None = _output("--columns A,B", "Only these columns, in this order.")
+    where: str | None = _output("--where CONDITION", "Only these rows: 'size < 200 and is_control'.")
+    sort: list[str] | None = _output("--sort A,-B", "Sort by columns; - is descending.")
+    limit: int | None = _output("--limit N", "At most N rows.", min=0, max=INT64)
+    only: str | None = _output("--only TYPE", "Only rows of this type.")
+    no_headers: bool = _output("--no-headers", "No header line in csv, tsv and table.")
+    null: str | None = _output("--null TEXT", "Text for a null in csv and tsv; else empty and \\N.")
+    findings: str = _output(
+        "--findings WHERE",
+        "inline (the default), stderr, none, or a .ndjson, .csv or .parquet file.",
+        usual="inline",
+    )
+    fail_on: str = _output(
+        "--fail-on LEVEL",
+        "Exit with 1 on findings of info, warning or error (the default); never.",
+        usual="error",
+        choices=FAIL_ON,
+    )
+    color: str = _output(
+        "--color WHEN", "auto (the default), always or never.", usual="auto", choices=COLOR_WORDS
+    )
+    no_pager: bool = _output("--no-pager", "Print a long table on a terminal without $PAGER.")
+    quiet: bool = _output("-q --quiet", "Print nothing: the exit status is the answer.")
+    verbose: int = _output(
+        "-v --verbose", "Explain findings; twice: tracebacks of internal errors.", usual=0, count=True
+    )
+
+
+class EngineOptions(NamedTuple):
+    """Who does the work: this process, --jobs N processes, or Spark."""
+
+    jobs: int = _engine("--jobs N", "Spread the work over N processes.", usual=1, min=1)
+    spark: bool = _engine("--spark", "Spread the work over Spark.")
+    spark_master: str | None = _engine("--spark-master URL", "Spark master, e.g. local[4] (implies --spark).")
+    spark_remote: str | None = _engine(
+        "--spark-remote URL", "Spark Connect server, sc://... (implies --spark)."
+    )
+    spark_conf: list[str] | None = _engine("--spark-conf K=V", "Spark setting; repeatable (implies --spark).")
+
+    @property
+    def uses_spark(self) -> bool:
+        """Whether one of the --spark options is given."""
+        return bool(self.spark or self.spark_master or self.spark_remote or self.spark_conf)
+
+
+class Given(NamedTuple):
+    """What most commands take."""
+
+    inputs: Inputs
+    output: Output
+    engine: EngineOptions
+
+    def without_selection(self) -> "Given":
+        """Return the same paths for a job that selects partitions itself."""
+        rest = self.inputs._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
+        return self._replace(inputs=rest)
+
+
+class ReadingOptions(NamedTuple):
+    """How a command reads whole logs next to a broker: its rate, the page cache, the largest batch."""
+
+    rate: str | None = option("--rate BYTES", "Read at most 50M a second in each process; implies --cold.")
+    cold: bool = option("--cold", "Drop pages from the page cache after reading.")
+    max_batch_bytes: int = number(
+        "--max-batch-bytes N", "Bound on one batch that is decompressed.", default=LARGEST_BATCH, min=1
+    )
+
+    @property
+    def bytes_per_second(self) -> int:
+        """The rate in bytes, 0 without one; UsageError for what is no rate."""
+        return 0 if self.rate is None else parse_rate(self.rate, "--rate")
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether pages that were read are given back."""
+        return self.cold or self.rate is not None
+
+
+BROKER = "What the broker knows"
+RUNNING = "running"
+
+COORDINATOR_VERSION = option(
+    "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
+)
+BROKER_STATE = option(
+    "--broker",
+    "starting (the default): with the epochs that a broker holds after its start. "
+    "running: also with an epoch that has no records yet.",
+    usual="starting",
+    choices=("starting", RUNNING),
+)
+CLEAN = "clean"
+SHUTDOWNS = (CLEAN, "unclean")
+SMALLEST_INDEX = 4
+
+INDEX_INTERVAL_BYTES = option(
+    "--index-interval-bytes N",
+    "The topic's index.interval.bytes; by default as its metadata or --server-config says.",
+    BROKER,
+    min=0,
+)
+
+
+class StartOptions(NamedTuple):
+    """How the broker stopped, and the settings of topics that recovery uses."""
+
+    shutdown: str | None = option(
+        "--shutdown",
+        "How the broker stopped; by default as the log dir's clean shutdown marker says.",
+        BROKER,
+        choices=SHUTDOWNS,
+    )
+    index_interval_bytes: int | None = INDEX_INTERVAL_BYTES
+    segment_index_bytes: int | None = option(
+        "--segment-index-bytes N",
+        "The topic's segment.index.bytes; by default as above, else an index of any length fits.",
+        BROKER,
+        min=SMALLEST_INDEX,
+    )
+
 
 Expand: TypeAlias = "Callable[[FileSet], FileSet]"
 Split: TypeAlias = "Callable[[list[Unit]], list[Unit]]"

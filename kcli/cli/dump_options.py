@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
-from kcli.cli.option import number, option
+from kcli.cli.command import number, option
 from kcli.cli.parsers import parse_time, split_list
 from kcli.cli.status import UsageError
 from kcli.output.suggest import did_you_mean

@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
-from kcli.cli.command import Expand, Split
-from kcli.cli.options import Inputs
+from kcli.cli.command import Expand, Inputs, Split
 from kcli.cli.parsers import split_list
 from kcli.cli.status import MissingError, RefusedError, UsageError, reason_of
 from kcli.engine.contract import Unit
@@ -192,19 +191,6 @@ def broker_of(inputs: Inputs) -> tuple["BrokerConfig", list[str]]:
         path=str(inputs.server_config),
     )
     return config, own
-
-
-def log_dir_of_metadata(path: str | None) -> str | None:
-    """Return the log dir that a --metadata PATH is, or lies in; UsageError where it has no metadata log."""
-    from kcli.logdir.log_dirs import METADATA_DIRECTORY, metadata_log
-
-    if path is None:
-        return None
-    path = path.rstrip("/") or path
-    log_dir = (os.path.dirname(path) or ".") if os.path.basename(path) == METADATA_DIRECTORY else path
-    if metadata_log(log_dir) is None:
-        raise UsageError(f"--metadata {path}: expected {METADATA_DIRECTORY}, or a log dir that holds it")
-    return log_dir
 
 
 def server_properties(inputs: Inputs) -> dict[str, str] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from kcli import __version__
 from kcli.cli.boundary import say
-from kcli.cli.options import Output
+from kcli.cli.command import Output
 from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError, reason_of
 from kcli.cli.summary import RunSummary
 from kcli.cli.targets import refuse_log_dirs

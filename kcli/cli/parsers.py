@@ -1,10 +1,15 @@
 """Values of the command line beyond `kcli.words`: lists, offsets, times, broker ids, metadata."""
 
+import os
 import re
+from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
 from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64, LIKE_SECONDS, WordError, clock_ms, integer, moment_ms, parse_integers
+
+if TYPE_CHECKING:
+    from kcli.logdir.targets import Target
 
 FIRST_TIME_MS = 100_000_000_000
 """Digits as long as these are a time, no offset."""
@@ -78,3 +83,41 @@ def parse_release(text: str | None) -> tuple[int, ...]:
         newest = ".".join(map(str, NEWEST))
         raise UsageError(f"--kafka-version {text}: {newest} is the newest release whose start kcli knows")
     return version
+
+
+def metadata_path(path: str | None) -> str | None:
+    """Return the absolute path of metadata that can be read; UsageError where it cannot, None for none."""
+    if path is None:
+        return None
+    from kcli.jobs.cluster_metadata import metadata_image
+    from kcli.logdir.buffers import FileError
+
+    absolute = os.path.abspath(path)
+    try:
+        metadata_image(absolute)
+    except FileError as error:
+        raise UsageError(f"--metadata {error}") from error
+    return absolute
+
+
+def remote_metadata_of(paths: list[str] | None) -> "list[Target]":
+    """Return the directories of the metadata topic of remote storage; UsageError for a path that is none."""
+    from kcli.jobs.tiered_leader import metadata_targets
+
+    file_set = metadata_targets(paths or [])
+    if file_set.failures:
+        raise UsageError(f"--remote-metadata {file_set.failures[0]}")
+    return file_set.targets
+
+
+def log_dir_of_metadata(path: str | None) -> str | None:
+    """Return the log dir that a --metadata PATH is, or lies in; UsageError where it has no metadata log."""
+    from kcli.logdir.log_dirs import METADATA_DIRECTORY, metadata_log
+
+    if path is None:
+        return None
+    path = path.rstrip("/") or path
+    log_dir = (os.path.dirname(path) or ".") if os.path.basename(path) == METADATA_DIRECTORY else path
+    if metadata_log(log_dir) is None:
+        raise UsageError(f"--metadata {path}: expected {METADATA_DIRECTORY}, or a log dir that holds it")
+    return log_dir

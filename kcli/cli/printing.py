@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from kcli.cli.boundary import say
 from kcli.cli.caller import CALLER
+from kcli.cli.command import Output
 from kcli.cli.inputs import size_of
-from kcli.cli.options import Output
 from kcli.cli.summary import RunSummary
 from kcli.cli.terminal import LEAST_WIDTH, is_colored, is_dumb, width
 from kcli.engine.contract import Outcome, Unit

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import kcli
 from kcli.cli.caller import Caller
-from kcli.cli.in_process import run_for
 from kcli.cli.status import CommandError, ExitStatus, UsageError, worst
 from kcli.cli.summary import RunSummary
+from kcli.cli.typer_command import run_for
 from kcli.cli.version import commit
 from kcli.engine.contract import EngineMissingError
 from kcli.kafka.findings.findings import SEVERITIES, Finding

@@ -15,7 +15,7 @@ import typer
 
 from kcli.cli.boundary import TRACEBACKS_FROM, boundary, internal
 from kcli.cli.caller import CALLER
-from kcli.cli.command import Command
+from kcli.cli.command import Command, EngineOptions, Inputs, Output
 from kcli.cli.inputs import (
     advice,
     find_listed,
@@ -26,7 +26,6 @@ from kcli.cli.inputs import (
     refuse_too_much,
     topics_not_found,
 )
-from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import joined, split_list
 from kcli.cli.printing import print_messages, print_rows, progress
 from kcli.cli.signals import Interrupted, deferred, deliver_pending, delivered, interruptible

@@ -14,12 +14,15 @@ means that the command line alone counts.
 """
 
 import os
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from kcli.cli.option import WITHOUT_DEFAULT, every_command, long_name
 from kcli.cli.status import UsageError, reason_of
 from kcli.output.suggest import did_you_mean
+
+WITHOUT_DEFAULT = frozenset({"version", "help"})
+"""Options without a default: images for containers set KCLI_VERSION and the like."""
 
 
 def config_path() -> str | None:
@@ -92,3 +95,29 @@ def _refuse_unknown(table: dict[str, Any], options: set[str], words: set[str], p
             )
         if isinstance(value, dict):
             _refuse_unknown(value, options, words, path)
+
+
+def every_command(root: Any) -> dict[tuple[str, ...], Any]:
+    """Return every command below a group that can be run, by its words; this imports them all."""
+    return dict(_below(root, ()))
+
+
+def _below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if not hasattr(command, "list_commands"):
+        yield words, command
+        return
+    for name in command.list_commands(None):
+        yield from _below(command.get_command(None, name), (*words, name))
+
+
+def long_name(option: Any) -> str:
+    """Return the longest name of an option, without its dashes."""
+    return max(option.opts, key=len).lstrip("-")  # type: ignore[no-any-return]
+
+
+def variables(words: tuple[str, ...], option: Any) -> list[str]:
+    """Return the variables of an option of a command, the first before the second."""
+    if option.name in WITHOUT_DEFAULT:
+        return []
+    names = ((*words, long_name(option)), (long_name(option),))
+    return ["_".join(("KCLI", *name)).upper().replace("-", "_") for name in names]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import typer
 
 from kcli.cli.boundary import say
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.command import EngineOptions, Inputs, Output
 from kcli.cli.run import engine_of, run_answer
 from kcli.cli.signals import BY_SIGNAL, Interrupted, delivered, forget, interruptible
 from kcli.cli.status import CommandError, ExitStatus, MissingError, UsageError, worst

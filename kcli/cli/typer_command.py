@@ -4,7 +4,7 @@ import inspect
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain
@@ -14,8 +14,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kcli.cli.boundary import boundary
-from kcli.cli.command import Command
-from kcli.cli.option import COMPLETE, SHARED, OptionDeclaration, choose
+from kcli.cli.caller import CALLER, Caller
+from kcli.cli.command import COMPLETE, SHARED, Command, OptionDeclaration, choose
 from kcli.cli.settings import config_path, default_map, drop_format_for_stdout
 from kcli.cli.status import UsageError
 from kcli.output.suggest import did_you_mean
@@ -304,9 +304,11 @@ _hints = cache(get_type_hints)
 class Group(typer.Typer):
     """A group of commands: no rich help; `-h` is `--help`."""
 
-    def __init__(self, cls: type[TyperGroup] = GroupOfCommands, **more: Any) -> None:
+    def __init__(self, text: str = "", cls: type[TyperGroup] = GroupOfCommands, **more: Any) -> None:
         super().__init__(
+            help=text,
             cls=cls,
+            no_args_is_help=True,
             add_completion=COMPLETE in os.environ,
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
@@ -318,3 +320,25 @@ class Group(typer.Typer):
         """Return the decorator that adds a command; its groups of options are unfolded."""
         add = super().command(name, cls=GroupedCommand, **more)
         return lambda function: add(unfold_options(function))
+
+
+def command_of(app: typer.Typer, words: Sequence[str]) -> Any:
+    """Return the command of these words, without the variables that say defaults of its options."""
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        command = command.get_command(None, word)
+    for parameter in command.params:
+        parameter.envvar = None
+    return command
+
+
+def run_for(caller: Caller, command: Any, name: str, line: list[str]) -> None:
+    """Run a command with the words of a line; what ends it early is raised. No config file is read."""
+    before = CALLER.set(caller)
+    try:
+        with in_own_words(), command.make_context(f"kcli {name}", line) as context:
+            command.invoke(context)
+    except typer.Exit:
+        return
+    finally:
+        CALLER.reset(before)

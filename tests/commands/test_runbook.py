@@ -17,7 +17,7 @@ import pytest
 from typer.main import get_command
 
 from commands.app import app
-from kcli.cli.option import every_command
+from kcli.cli.settings import every_command
 from kcli.manual import page
 from kcli.output.metric_families import METRICS
 from kcli.output.schema import document_schema

@@ -6,7 +6,7 @@ import pytest
 from typer.main import get_command
 
 from commands.app import app
-from kcli.cli.option import every_command, long_name
+from kcli.cli.settings import every_command, long_name
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,8 @@ import typer
 
 from commands.app import GROUPS, app
 from kcli import __version__
-from kcli.cli.option import SHARED, every_command
+from kcli.cli.command import SHARED
+from kcli.cli.settings import every_command
 from kcli.manual import TOPICS, page, title
 
 

@@ -7,7 +7,7 @@ import subprocess
 from typer.main import get_command
 
 from commands.app import app
-from kcli.cli.option import every_command
+from kcli.cli.settings import every_command
 from kcli.manual import TOPICS
 from kcli.rows import COMMANDS
 from tests.packaging.man_page import man_page

@@ -4,7 +4,7 @@ import pytest
 from typer.main import get_command
 
 from commands.app import app
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.command import EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_time
 from kcli.rows import ASK_CLUSTERS, COMMANDS, READ_NO_FILES
 
