@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import BROKER, Command, Given, ReadingOptions, option
+from kcli.cli.command import Command, Given, ReadingOptions, option, release
 from kcli.cli.parsers import parse_release
 from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
@@ -26,9 +26,7 @@ def check(
     since: str | None = option(
         "--since STATE", "Read only what is new since this file was written; keep it up to date."
     ),
-    kafka_version: str | None = option(
-        "--kafka-version X.Y", "The release that would start and load, from 3.0 on; without it 4.4.", BROKER
-    ),
+    kafka_version: str | None = release("that would start and load"),
     reading: ReadingOptions,
     given: Given,
 ) -> None:

@@ -4,7 +4,7 @@ from functools import partial
 
 from commands.retention import CONFIG, LOOK_TIME, settings_in, settings_of_server
 from commands.startup import METADATA_PATH
-from kcli.cli.command import BROKER, Command, Given, option
+from kcli.cli.command import Command, Given, option, release
 from kcli.cli.parsers import log_dir_of_metadata, parse_release, parse_time
 
 
@@ -14,9 +14,7 @@ def compact(
     records: bool = option("--records", "Each record that goes, and why."),
     config: list[str] | None = CONFIG,
     metadata: str | None = METADATA_PATH,
-    kafka_version: str | None = option(
-        "--kafka-version X.Y", "The release of the broker, from 3.0 on; without it 4.4.", BROKER
-    ),
+    kafka_version: str | None = release("of the broker"),
     given: Given,
 ) -> Command:
     """Print what one cleaning would keep and free of each compacted log; nothing is changed.

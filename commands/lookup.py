@@ -2,15 +2,11 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
 from kcli.cli.command import REQUIRED, Command, Given, argument, number, option
 from kcli.cli.parsers import parse_offset, parse_time, remote_metadata_of
 from kcli.cli.typer_command import Group
-
-if TYPE_CHECKING:
-    from kcli.engine.contract import Unit
 
 app = Group("Find the batch of an offset, or the first record at or after a time.")
 
@@ -37,9 +33,10 @@ def offset(
 
     Example: kcli lookup offset 1200 /var/lib/kafka/data/orders-0
     """
+    from kcli.engine.contract import Unit
     from kcli.jobs import lookup as jobs
 
-    def split(units: "list[Unit]") -> "list[Unit]":
+    def with_metadata(units: list[Unit]) -> list[Unit]:
         elsewhere = remote_metadata_of(remote_metadata)
         return [replace(unit, targets=(*unit.targets, *elsewhere)) for unit in units]
 
@@ -47,7 +44,7 @@ def offset(
         "lookup offset",
         given,
         partial(jobs.offset, offset=parse_offset(offset), by_events=bool(remote_metadata)),
-        split=split if remote_metadata else None,
+        split=with_metadata if remote_metadata else None,
         is_difference=_is_missing if exit_code else None,
     )
 

@@ -9,9 +9,7 @@ from kcli.output.answer import Answer
 from kcli.rows.declare import declared_type
 
 if TYPE_CHECKING:
-    from kcli.engine.contract import Map, Reduce
     from kcli.logdir.find import FileSet
-
 
 DISK_SUM_GROUPS = ("topic", "log-dir", "state")
 
@@ -48,21 +46,19 @@ def ls(
         from kcli.jobs import disk_sums
         from kcli.logdir.buffers import shown
 
-        def sums(file_set: "FileSet") -> "Reduce":
-            is_whole = by == "log-dir" and not inputs.selection().names
-            return disk_sums.sums({shown(path): path for path in file_set.named_log_dirs} if is_whole else {})
-
+        is_whole = by == "log-dir" and not inputs.selection().names
         return Command(
             "ls",
             given._replace(inputs=inputs),
             partial(disk_sums.disk_sums, by=by),
             answer=Answer((declared_type(DiskSumRow),)),
-            reduce=sums,
+            reduce=lambda file_set: disk_sums.sums(
+                {shown(path): path for path in file_set.named_log_dirs} if is_whole else {}
+            ),
             rows_from_reduce=True,
         )
     config, own = broker_of(inputs)
-    selection = inputs.selection()
-    plans: list[StartPlan] = []
+    selection, plans = inputs.selection(), list[StartPlan]()
 
     def expand(file_set: "FileSet") -> "FileSet":
         is_named = bool(file_set.named_log_dirs)
@@ -72,19 +68,13 @@ def ls(
         )
         return broker_starts.expand(file_set, plans, selection)
 
-    def job_of(_: "FileSet") -> "Map":
-        request = replace(jobs.AS_LISTED, is_bounded=not recover, selection=selection)
-        return partial(jobs.ls, request=broker_starts.with_plans(request, plans))
-
-    def reduce(file_set: "FileSet") -> "Reduce":
-        return broker_starts.broker_findings(plans if file_set.named_log_dirs else ())
-
+    request = replace(jobs.AS_LISTED, is_bounded=not recover, selection=selection)
     return Command(
         "ls",
         given._replace(inputs=inputs.with_paths(own)),
         accepts=jobs.LS_KINDS,
         answer=Answer((declared_type(PartitionRow),)),
-        job_of=job_of,
+        job_of=lambda _: partial(jobs.ls, request=broker_starts.with_plans(request, plans)),
         expand=expand,
-        reduce=reduce,
+        reduce=lambda file_set: broker_starts.broker_findings(plans if file_set.named_log_dirs else ()),
     )

@@ -44,16 +44,15 @@ class ImageOptions(NamedTuple):
         """Return the query of a job."""
         from kcli.jobs.metadata.metadata import MetadataQuery
 
-        more = {"until": _until(self.at), "secrets": self.secrets, **more}
-        return MetadataQuery(selection=given.inputs.selection(), **more)
+        selection = given.inputs.selection()
+        return MetadataQuery(selection=selection, until=_until(self.at), secrets=self.secrets, **more)
 
 
 def _until(word: str | None) -> "Until":
     """Return the last record that counts."""
     from kcli.kafka.kraft.metadata_loader import Until
 
-    offset, time_ms = parse_moment(word)
-    return Until(INT64 if offset is None else offset, INT64 if time_ms is None else time_ms)
+    return Until(*(INT64 if one is None else one for one in parse_moment(word)))
 
 
 @app.command("show")
@@ -99,8 +98,9 @@ def history(
     query = image.query(given, names=names, node=node, topic_id=topic_id)
     subjects = [*names, *([] if node is None else [f"node {node}"]), *([topic_id] if topic_id else [])]
     message = f"no change here is of {' or '.join(subjects)}" if subjects else None
-    given = given._replace(inputs=given.inputs._replace(paths=paths))
-    return _command("metadata history", given, jobs.history, query, without_rows=message)
+    return _command(
+        "metadata history", given.with_inputs(paths=paths), jobs.history, query, without_rows=message
+    )
 
 
 def _names_and_paths(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
@@ -138,9 +138,7 @@ def diff(
         raise UsageError("--to needs --from: from which moment on?")
     begin = None if since is None else _until(since)
     query = ImageOptions(to, secrets).query(given, since=begin)
-    if begin is not None and any(
-        INT64 > first > last for first, last in zip(begin, query.until, strict=True)
-    ):
+    if begin and any(INT64 > first > last for first, last in zip(begin, query.until, strict=True)):
         raise UsageError(f"--from {since} is later than --to {to}")
     command = _command("metadata diff", given, jobs.diff, query)
     if since is not None:
@@ -172,7 +170,7 @@ def _without_kinds(given: Given, kinds: Collection[str]) -> tuple[tuple[str, ...
     words = given.inputs.paths or []
     kinds_asked = tuple(dict.fromkeys(word for word in words if word in kinds))
     rest = [word for word in words if word not in kinds]
-    return kinds_asked, given._replace(inputs=given.inputs._replace(paths=rest))
+    return kinds_asked, given.with_inputs(paths=rest)
 
 
 def _refuse_without_topics(query: "MetadataQuery", kinds: Collection[str]) -> None:

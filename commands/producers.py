@@ -1,14 +1,9 @@
 """`kcli producers`: what a broker remembers of each producer."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kcli.cli.command import BROKER, Command, Given, option
 from kcli.cli.parsers import parse_time
-
-if TYPE_CHECKING:
-    from kcli.engine.contract import Map
-    from kcli.logdir.find import FileSet
 
 
 def producers(
@@ -29,8 +24,9 @@ def producers(
     from kcli.jobs.copies import noting_copies
 
     job = partial(jobs.producers, now_ms=parse_time(at))
-
-    def job_of(file_set: "FileSet") -> "Map":
-        return partial(job, known=known_settings(metadata_of(file_set)))
-
-    return Command("producers", given, job_of=job_of, expand=noting_copies)
+    return Command(
+        "producers",
+        given,
+        job_of=lambda file_set: partial(job, known=known_settings(metadata_of(file_set))),
+        expand=noting_copies,
+    )

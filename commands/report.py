@@ -8,7 +8,7 @@ import typer
 
 from commands.startup import METADATA_PATH
 from kcli.cli.boundary import say
-from kcli.cli.command import BROKER, EngineOptions, Inputs, option
+from kcli.cli.command import EngineOptions, Inputs, option, release
 from kcli.cli.parsers import log_dir_of_metadata, parse_release
 from kcli.cli.status import RefusedError, UsageError, reason_of
 from kcli.cli.targets import refuse_log_dirs, replace_file
@@ -18,11 +18,7 @@ from kcli.words import clock_ms
 def report(
     *,
     out: str | None = option("--out FILE", "The page: FILE.html, or FILE.md."),
-    kafka_version: str | None = option(
-        "--kafka-version X.Y",
-        "The release that would start, from 3.0 on; without it as kcli startup.",
-        BROKER,
-    ),
+    kafka_version: str | None = release("that would start", "as kcli startup"),
     metadata: str | None = METADATA_PATH,
     jobs: int = EngineOptions().jobs,
     inputs: Inputs,

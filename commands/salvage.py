@@ -2,15 +2,11 @@
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kcli.cli.command import INDEX_INTERVAL_BYTES, Command, Given, argument, option
 from kcli.cli.status import RefusedError, UsageError, reason_of
 from kcli.cli.targets import refuse_log_dirs
 from kcli.words import clock_ms
-
-if TYPE_CHECKING:
-    from kcli.logdir.find import FileSet
 
 WHAT = ("all", "indexes")
 
@@ -32,6 +28,7 @@ def salvage(
     """
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
     from kcli.jobs.salvage.salvage import Salvage
+    from kcli.logdir.find import FileSet
 
     if not out:
         raise UsageError("expected --out DIR, where the copy is written")
@@ -41,10 +38,16 @@ def salvage(
     now_ms = clock_ms()
     job = Salvage(out=out, now_ms=now_ms, what=what, index_interval_bytes=index_interval_bytes)
     engine = given.engine._replace(jobs=1)
+
+    def one_partition(file_set: FileSet) -> FileSet:
+        if len(file_set.targets) > 1:
+            raise UsageError(f"expected one partition directory, there are {len(file_set.targets)}")
+        return with_undecodable(file_set)
+
     return Command(
         "salvage",
-        given._replace(inputs=given.inputs._replace(paths=paths), engine=engine),
-        expand=lambda file_set: with_undecodable(_one(file_set)),
+        given.with_inputs(paths=paths)._replace(engine=engine),
+        expand=one_partition,
         job_of=lambda file_set: replace(job, known=known_settings(metadata_of(file_set))),
     )
 
@@ -63,10 +66,3 @@ def _refuse(out: str) -> None:
         except OSError as error:
             raise UsageError(f"--out {out}: {reason_of(error)}") from error
     refuse_log_dirs(f"--out {out}", out)
-
-
-def _one(file_set: "FileSet") -> "FileSet":
-    """Return what was found if it is one partition."""
-    if len(file_set.targets) > 1:
-        raise UsageError(f"expected one partition directory, there are {len(file_set.targets)}")
-    return file_set

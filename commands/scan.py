@@ -1,16 +1,12 @@
 """`kcli scan`: what segments and partitions hold, and whether every checksum is right."""
 
 import sys
-from typing import TYPE_CHECKING
+from functools import partial
 
 from kcli.cli.command import Command, Given, ReadingOptions, option
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
-
-if TYPE_CHECKING:
-    from kcli.engine.contract import Reduce
-    from kcli.logdir.find import FileSet
 
 
 def scan(
@@ -59,19 +55,14 @@ def scan(
         cold=reading.is_cold,
         rows=types,
     )
-
-    def reduce_of(file_set: "FileSet") -> "Reduce":
-        unread_logs = unread(file_set)
-        return fold_directories(lambda: DirectoryScan(options.rows, unread_logs))
-
     return Command(
         "scan",
         given,
         ScanLog(options),
         accepts=LOG_ACCEPTS,
         expand=lambda file_set: expand(with_contradictions(file_set), starts=True),
-        answer=Answer(possible=options.rows),
+        answer=Answer(possible=types),
         split=group_directories,
-        reduce=reduce_of,
+        reduce=lambda file_set: fold_directories(partial(DirectoryScan, types, unread(file_set))),
         rows_from_reduce=True,
     )

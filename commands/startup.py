@@ -1,17 +1,16 @@
 """`kcli startup`: what a starting broker would do to its log dirs."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import BROKER, CLEAN, Command, Given, StartOptions, option
+from kcli.cli.command import BROKER, CLEAN, Command, Given, StartOptions, option, release
 from kcli.cli.parsers import log_dir_of_metadata, parse_release, parse_time
 from kcli.output.answer import Answer
 from kcli.words import parse_rate
 
 if TYPE_CHECKING:
-    from kcli.engine.contract import Outcome, Reduce, Unit
+    from kcli.engine.contract import Map
     from kcli.logdir.find import FileSet
 
 USUAL_READ_RATE = "100M"
@@ -29,11 +28,7 @@ def startup(
         "Whether the topics are tiered; by default as the metadata or the log dir says.",
         BROKER,
     ),
-    kafka_version: str | None = option(
-        "--kafka-version X.Y",
-        "The release that starts, from 3.0 on; without it 4.4, of log dirs of ZooKeeper 3.9.",
-        BROKER,
-    ),
+    kafka_version: str | None = release("that starts", "4.4, of log dirs of ZooKeeper 3.9"),
     read_rate: str = option(
         "--read-rate BYTES",
         "Bytes a second that a log dir gives, for the estimate of the time.",
@@ -97,20 +92,14 @@ def startup(
         paths = with_members(named_paths(inputs.with_paths(own)))
         file_set = with_unformatted(find_listed(paths, Selection(include_leftovers=True), inputs))
 
-        def plans_of(release: tuple[int, ...]) -> list[StartPlan]:
-            return start_plans(paths, config._replace(version=release), where)
-
         logs = log_starts(file_set, replace(request, known=known_settings(metadata_of(file_set))))
         unread = broker_starts.unread_files(start_plans(paths, config, where))
-        run_rows(
-            "startup",
-            broker_rows.release_rows(plans_of, logs),
-            given.output,
-            row=StartupReleaseRow,
-            failures=[*map(failure_of, unread)],
+        rows = broker_rows.release_rows(
+            lambda version: start_plans(paths, config._replace(version=version), where), logs
         )
-    selection = inputs.selection()
-    plans: list[StartPlan] = []
+        failures = map(failure_of, unread)
+        run_rows("startup", rows, given.output, row=StartupReleaseRow, failures=failures)
+    selection, plans = inputs.selection(), list[StartPlan]()
 
     def expand(file_set: "FileSet") -> "FileSet":
         readable = file_set if file_set.named_log_dirs else with_undecodable(file_set)
@@ -125,16 +114,9 @@ def startup(
         failures = [FileError(one.path, one.error, one.message) for one in missing]
         return replace(expanded, failures=[*expanded.failures, *failures])
 
-    def job_of(file_set: "FileSet") -> "Callable[[Unit], Outcome]":
-        known = known_settings(metadata_of(file_set))
-        return partial(
-            replica_start.read,
-            request=broker_starts.with_plans(replace(request, known=known, selection=selection), plans),
-        )
-
-    def reducer(file_set: "FileSet") -> "Reduce":
-        named = plans if file_set.named_log_dirs else ()
-        return at_end(broker_rows.BrokerRows(named, rate, clean, selection))
+    def job_of(file_set: "FileSet") -> "Map":
+        of_known = replace(request, known=known_settings(metadata_of(file_set)), selection=selection)
+        return partial(replica_start.read, request=broker_starts.with_plans(of_known, plans))
 
     clean = None if start.shutdown is None else start.shutdown == CLEAN
     # the log of any topic may end the start
@@ -145,7 +127,9 @@ def startup(
         job_of=job_of,
         accepts=replica_start.STARTUP_KINDS,
         expand=expand,
-        reduce=reducer,
+        reduce=lambda file_set: at_end(
+            broker_rows.BrokerRows(plans if file_set.named_log_dirs else (), rate, clean, selection)
+        ),
         rows_from_reduce=True,
         answer=Answer(default_type="startup", single_view=True),
     )

@@ -1,16 +1,11 @@
 """`kcli txn`: transactions, as their coordinators and the data partitions know them."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kcli.cli.command import BROKER, COORDINATOR_VERSION, Command, Given, option
 from kcli.cli.parsers import parse_release, parse_time
 from kcli.cli.typer_command import Group
 from kcli.words import duration_ms
-
-if TYPE_CHECKING:
-    from kcli.engine.contract import Map, Reduce
-    from kcli.logdir.find import FileSet
 
 app = Group("Transactions: what coordinators know of them, and which are open or hang.")
 
@@ -66,18 +61,11 @@ def open_(
     now_ms = parse_time(at)
     job = partial(opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
     longest_ms, selection = duration_ms(max_timeout), given.inputs.selection()
-
-    def job_of(file_set: "FileSet") -> "Map":
-        return partial(job, known=known_settings(metadata_of(file_set)))
-
-    def reduce_of(file_set: "FileSet") -> "Reduce":
-        return at_end(OpenTransactions(file_set, now_ms, longest_ms))
-
     return Command(
         "txn open",
         given.without_selection(),
-        job_of=job_of,
+        job_of=lambda file_set: partial(job, known=known_settings(metadata_of(file_set))),
         expand=lambda file_set: with_coordinators(file_set, selection),
-        reduce=reduce_of,
+        reduce=lambda file_set: at_end(OpenTransactions(file_set, now_ms, longest_ms)),
         rows_from_reduce=True,
     )

@@ -246,10 +246,13 @@ class Given(NamedTuple):
     output: Output
     engine: EngineOptions
 
+    def with_inputs(self, **changes: Any) -> "Given":
+        """Return the same with some inputs replaced."""
+        return self._replace(inputs=self.inputs._replace(**changes))
+
     def without_selection(self) -> "Given":
         """Return the same paths for a job that selects partitions itself."""
-        rest = self.inputs._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
-        return self._replace(inputs=rest)
+        return self.with_inputs(topic=None, topic_regex=None, partition=None, exclude_internal=False)
 
 
 class ReadingOptions(NamedTuple):
@@ -275,9 +278,13 @@ class ReadingOptions(NamedTuple):
 BROKER = "What the broker knows"
 RUNNING = "running"
 
-COORDINATOR_VERSION = option(
-    "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
-)
+
+def release(which: str, usual: str = "4.4") -> Any:
+    """Return the option --kafka-version: `which` release it is, and the `usual` one, without it."""
+    return option("--kafka-version X.Y", f"The release {which}, from 3.0 on; without it {usual}.", BROKER)
+
+
+COORDINATOR_VERSION = release("of the coordinator")
 BROKER_STATE = option(
     "--broker",
     "starting (the default): with the epochs that a broker holds after its start. "
