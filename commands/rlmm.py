@@ -7,7 +7,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from commands import rlmm_tier
+from commands.retention import REMOTE_METADATA, settings_of_server
+from commands.startup import METADATA_PATH
 from kcli.cli.boundary import say
 from kcli.cli.command import (
     REQUIRED,
@@ -21,7 +22,7 @@ from kcli.cli.command import (
     number,
     option,
 )
-from kcli.cli.parsers import parse_moment
+from kcli.cli.parsers import log_dir_of_metadata, parse_moment, parse_offset, parse_time, remote_metadata_of
 from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.typer_command import Group
 from kcli.output.answer import Answer
@@ -30,14 +31,10 @@ from kcli.words import INT32, INT64, WordError, duration_ms, parse_integers
 
 if TYPE_CHECKING:
     from kcli.broker.settings import ClientSettings
-    from kcli.cli.printing import Text
     from kcli.cli.summary import RunSummary
-    from kcli.engine.contract import Outcome
+    from kcli.engine.contract import Map
     from kcli.jobs.rlmm.bootstrap import OffsetsOnDisk
-    from kcli.kafka.remote.events import EventQuery
     from kcli.logdir.find import FileSet
-    from kcli.logdir.targets import Selection
-    from kcli.rows import Item
 
 app = Group("Remote log metadata: what brokers did with each remote segment (KIP-405).")
 
@@ -50,6 +47,7 @@ DEFAULT_PARTITIONS = 50
 HISTORY, REPLAY = "--history", "--replay"
 SEGMENT_ID = "[A-Za-z0-9_-]{22}"
 EVENT_SOURCES = ("events", "snapshots")
+limit, local_limit = (partial(option, min=least, max=INT64) for least in (-1, -2))
 
 SOURCE = option(
     "--from",
@@ -90,7 +88,6 @@ def dump(
     from kcli.jobs.rlmm import dump as jobs
     from kcli.jobs.rlmm import kip
 
-    texts: dict[str, Text] = {KAFKA: jobs.kafka_lines, KIP_LINES: kip.lines}
     if layout == KIP:
         return Command(
             "rlmm dump",
@@ -109,7 +106,7 @@ def dump(
         accepts=jobs.EVENT_FILE_KINDS,
         expand=expand,
         possible_types=jobs.row_types,
-        answer=Answer(text=texts[text_format or KAFKA]),
+        answer=Answer(text=kip.lines if text_format == KIP_LINES else jobs.kafka_lines),
     )
 
 
@@ -137,22 +134,16 @@ def state(
     """
     from kcli.jobs.rlmm import state as jobs
     from kcli.jobs.rlmm.dump import topics
-    from kcli.jobs.rlmm.state import EVENT_SOURCE_KINDS, expand_source, grouped
-    from kcli.rows.remote_segments import (
-        RemoteHighestRow,
-        RemoteHistoryRow,
-        RemoteReplayRow,
-        RemoteSegmentRow,
-    )
+    from kcli.kafka.remote.events import EventQuery
+    from kcli.rows import remote_segments as rows
 
+    next_one = jobs.next_with_txn_index
     queries: dict[str, Any] = {
         HISTORY: history,
         REPLAY: replay or None,
         "--list": None if listed is None else partial(jobs.listed, epoch=listed),
         "--lookup": None if lookup is None else partial(jobs.looked_up, at=_position("--lookup", lookup)),
-        "--next-txn": None
-        if next_txn is None
-        else partial(jobs.next_with_txn_index, at=_position("--next-txn", next_txn)),
+        "--next-txn": None if next_txn is None else partial(next_one, at=_position("--next-txn", next_txn)),
         "--highest": None if highest is None else partial(jobs.highest, epoch=highest),
     }
     asked = [name for name, query in queries.items() if query is not None]
@@ -162,9 +153,9 @@ def state(
         raise UsageError(f"--deleted with {asked[0]}: for the list of all segments")
     if (source == EVENT_SOURCES[0] and replay) or (source == EVENT_SOURCES[1] and history is not None):
         raise UsageError(f"{REPLAY if replay else HISTORY} with --from {source}: there is no such answer")
-    types = {HISTORY: RemoteHistoryRow, "--highest": RemoteHighestRow, REPLAY: RemoteReplayRow}
-    row = types.get(asked[0] if asked else "", RemoteSegmentRow)
-    query = _query(given.inputs, at)
+    types = {HISTORY: rows.RemoteHistoryRow, "--highest": rows.RemoteHighestRow, REPLAY: rows.RemoteReplayRow}
+    row = types.get(asked[0] if asked else "", rows.RemoteSegmentRow)
+    query = EventQuery(given.inputs.selection(), *parse_moment(at))
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
             raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
@@ -181,9 +172,9 @@ def state(
         answer=Answer(possible=names_of(row)),
         topics=RowTopics(topics, may_have_no_rows=bool(asked)),
         without_rows=None if history is None else f"no event here is about segment {history}",
-        accepts=EVENT_SOURCE_KINDS,
-        expand=partial(expand_source, source, selection=query.selection),
-        split=grouped,
+        accepts=jobs.EVENT_SOURCE_KINDS,
+        expand=partial(jobs.expand_source, source, selection=query.selection),
+        split=jobs.grouped,
     )
 
 
@@ -214,25 +205,24 @@ def check(
 
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
-    from kcli.jobs.rlmm.check import RemoteCheck, objects_without_events
-    from kcli.jobs.rlmm.check import check as job
+    from kcli.jobs.rlmm import check as jobs
     from kcli.jobs.rlmm.dump import topics
     from kcli.jobs.rlmm.state import EVENT_SOURCE_KINDS, expand_source, grouped
     from kcli.jobs.rlmm.storage import Storage, objects_of
+    from kcli.kafka.remote.events import EventQuery
     from kcli.logdir.buffers import FileError
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection
 
-    now, query = time.time_ns(), _query(given.inputs, at)
+    now, query = time.time_ns(), EventQuery(given.inputs.selection(), *parse_moment(at))
     listings = Storage(tuple(storage), now) if storage else None
     now_ms = now // 1_000_000 if at is None else query.last_time_ms
     leading = find(leader or [], Selection())
     if leading.failures:
-        raise UsageError(f"--leader {leading.failures[0].path}: {leading.failures[0].message}")
+        raise UsageError(f"--leader {leading.failures[0]}")
     leaders = tuple(target for target in leading.targets if target.name is not None)
-    options = RemoteCheck(
-        now_ms=now_ms, stuck_after_ms=duration_ms(stuck_after), storage=listings, leaders=leaders
-    )
+    longest_ms = duration_ms(stuck_after)
+    options = jobs.RemoteCheck(now_ms=now_ms, stuck_after_ms=longest_ms, storage=listings, leaders=leaders)
     try:
         _ = listings and objects_of(listings)
     except FileError as error:
@@ -246,8 +236,8 @@ def check(
     return Command(
         "rlmm check",
         given,
-        job_of=lambda _: partial(job, query=query, options=options),
-        reduce=None if listings is None else lambda _: objects_without_events(listings, query.selection),
+        job_of=lambda _: partial(jobs.check, query=query, options=options),
+        reduce=None if listings is None else lambda _: jobs.objects_without_events(listings, query.selection),
         topics=RowTopics(topics),
         accepts=EVENT_SOURCE_KINDS,
         expand=expand,
@@ -263,14 +253,6 @@ def _position(option: str, text: str) -> tuple[int, int]:
     if len(text) > len("2147483647:9223372036854775807") or int(epoch) > INT32 or int(offset) > INT64:
         raise UsageError(f"{option} {text}: expected an epoch of 32 bits and an offset of 64")
     return int(epoch), int(offset)
-
-
-def _query(inputs: Inputs, at: str | None) -> "EventQuery":
-    """Return which events count; all digits are an offset of the metadata partition, or epoch ms."""
-    from kcli.kafka.remote.events import EventQuery
-
-    offset, time_ms = parse_moment(at)
-    return EventQuery(inputs.selection(), last_offset=offset, last_time_ms=time_ms)
 
 
 @app.command("partition")
@@ -319,13 +301,12 @@ def _user_partitions(word: str) -> list[tuple[str, int]]:
     from formats.errors import FormatError
     from formats.primitives import uuid_bytes
 
-    match = _named(word, "TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3")
-    topic_id = word.rpartition(":")[0]
+    named = _named(word, "TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3")
     try:
-        uuid_bytes(topic_id, "topic id")
+        uuid_bytes(named[0][0], "topic id")
     except FormatError as error:
         raise UsageError(f"{word}: expected a topic id of 22 characters, as in partition.metadata") from error
-    return match
+    return named
 
 
 @app.command("bootstrap")
@@ -348,76 +329,59 @@ def bootstrap(
 
     Example: kcli rlmm bootstrap --bootstrap-server b1:9092 /var/lib/kafka/data
     """
+    from kcli.broker.cluster import Cluster, ClusterError
+    from kcli.broker.settings import SettingError
     from kcli.cli.run import new_summary, run_answer
+    from kcli.engine.contract import EngineMissingError
+    from kcli.jobs.rlmm import bootstrap as jobs
     from kcli.jobs.rlmm.dump import kafka_lines
+    from kcli.rows import Failure, Item
     from kcli.rows.remote_metadata import RlmmEventRow
     from kcli.rows.remote_segments import RemoteSegmentRow
     from kcli.rows.remote_tiers import RlmmClusterOffsetRow
 
-    has_paths = bool(inputs.paths or inputs.files_from or inputs.server_config)
-    if events and has_paths:
+    if events and _has_paths(inputs):
         raise UsageError("--events with PATH: rlmm dump PATH prints the events of files")
     if output.format == TEXT_WORD and not events:
         raise UsageError("-o text needs --events")
     milliseconds = duration_ms(timeout)
     if not 0 < milliseconds <= LONGEST_WAIT_MS:
-        raise UsageError(
-            f"--timeout {timeout}: expected more than 0s and at most {LONGEST_WAIT_MS // 60_000}m"
-        )
+        longest = f"{LONGEST_WAIT_MS // 60_000}m"
+        raise UsageError(f"--timeout {timeout}: expected more than 0s and at most {longest}")
     settings = _settings(bootstrap_server, command_config)
-    summary = new_summary(output)
-    on_disk = _on_disk(inputs, summary) if has_paths else {}
-    outcomes = _outcomes(settings, milliseconds / 1000, inputs.selection(), on_disk, events=events)
-    answer = partial(run_answer, "rlmm bootstrap", _rows(outcomes, inputs, output, summary), output, summary)
-    if events:
-        answer(Answer(possible=names_of(RlmmEventRow), text=kafka_lines))
-    else:
-        both = names_of(RemoteSegmentRow, RlmmClusterOffsetRow)
-        answer(Answer(possible=both, default_type="remote_segment", single_view=True))
+    summary, selection = new_summary(output), inputs.selection()
+    on_disk = _on_disk(inputs, summary)
+
+    def rows() -> Iterator[Item]:
+        """Yield what the cluster gives; one that does not answer is a part of the environment that lacks."""
+        try:
+            cluster = Cluster(settings, milliseconds / 1000)
+        except SettingError as error:
+            raise UsageError(str(error)) from error
+        except ClusterError as error:
+            raise EngineMissingError(str(error)) from error
+        has_rows, has_offsets = not selection.names, False
+        for outcome in jobs.events(cluster, selection) if events else jobs.state(cluster, selection, on_disk):
+            summary.inputs += 1
+            summary.add(outcome)
+            has_rows = has_rows or bool(outcome.rows)
+            has_offsets = has_offsets or any(isinstance(row, RlmmClusterOffsetRow) for row in outcome.rows)
+            yield from outcome.rows
+        if has_offsets and not output.quiet:
+            say(NOT_ASKED)
+        if not has_rows and not summary.failures:
+            summary.answered = 0
+            message = "no event is about what was asked for"
+            summary.failures.append(Failure("", "nothing-matched", None, None, message))
+
+    both = names_of(RemoteSegmentRow, RlmmClusterOffsetRow)
+    of_state = Answer(possible=both, default_type="remote_segment", single_view=True)
+    answer = Answer(possible=names_of(RlmmEventRow), text=kafka_lines) if events else of_state
+    run_answer("rlmm bootstrap", rows(), output, summary, answer)
 
 
-def _rows(
-    outcomes: Iterator["Outcome"], inputs: Inputs, output: Output, summary: "RunSummary"
-) -> Iterator["Item"]:
-    from kcli.rows import Failure
-    from kcli.rows.remote_tiers import RlmmClusterOffsetRow
-
-    has_rows, has_offsets = not inputs.selection().names, False
-    for outcome in outcomes:
-        summary.inputs += 1
-        summary.add(outcome)
-        has_rows = has_rows or bool(outcome.rows)
-        has_offsets = has_offsets or any(isinstance(row, RlmmClusterOffsetRow) for row in outcome.rows)
-        yield from outcome.rows
-    if has_offsets and not output.quiet:
-        say(NOT_ASKED)
-    if not has_rows and not summary.failures:
-        summary.answered = 0
-        message = "no event is about what was asked for"
-        summary.failures.append(Failure("", "nothing-matched", None, None, message))
-
-
-def _outcomes(
-    settings: "ClientSettings",
-    timeout: float,
-    selection: "Selection",
-    on_disk: "OffsetsOnDisk",
-    *,
-    events: bool,
-) -> Iterator["Outcome"]:
-    """Yield what the cluster gives; one that does not answer is a part of the environment that lacks."""
-    from kcli.broker.cluster import Cluster, ClusterError
-    from kcli.broker.settings import SettingError
-    from kcli.engine.contract import EngineMissingError
-    from kcli.jobs.rlmm import bootstrap as jobs
-
-    try:
-        cluster = Cluster(settings, timeout)
-    except SettingError as error:
-        raise UsageError(str(error)) from error
-    except ClusterError as error:
-        raise EngineMissingError(str(error)) from error
-    yield from jobs.events(cluster, selection) if events else jobs.state(cluster, selection, on_disk)
+def _has_paths(inputs: Inputs) -> bool:
+    return bool(inputs.paths or inputs.files_from or inputs.server_config)
 
 
 def _on_disk(inputs: Inputs, summary: "RunSummary") -> "OffsetsOnDisk":
@@ -428,6 +392,8 @@ def _on_disk(inputs: Inputs, summary: "RunSummary") -> "OffsetsOnDisk":
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection
 
+    if not _has_paths(inputs):
+        return {}
     file_set = find(list(named_paths(inputs)), Selection(include_leftovers=inputs.include_leftovers))
     units, failures = plan(file_set, PARTITIONS_ONLY)
     summary.failures.extend(failures)
@@ -453,8 +419,178 @@ def _settings(servers: str, command_config: str | None) -> "ClientSettings":
         raise UsageError(f"{option} {command_config}: {error}") from error
 
 
-app.command("offsets")(rlmm_tier.offsets)
-app.command("coverage")(rlmm_tier.coverage)
-app.command("retention")(rlmm_tier.retention)
-app.command("follow")(rlmm_tier.follow)
-app.add_typer(rlmm_tier.lookup, name="lookup")
+STORAGE = option(
+    "--storage DIR",
+    "Find remote segments in this directory of LocalTieredStorage or Aiven's plugin; repeatable.",
+)
+
+
+def _directories(storage: list[str] | None) -> tuple[str, ...]:
+    """Return the directories that --storage names."""
+    from kcli.jobs.rlmm.storage import storage_directories
+    from kcli.logdir.buffers import FileError
+
+    try:
+        return storage_directories(storage or ())
+    except FileError as error:
+        raise UsageError(f"--storage {error}") from error
+
+
+def _command(name: str, given: Given, job: "Map", metadata: list[str] | None) -> Command:
+    """Return the command of a job over user partitions, each with the directories of the metadata topic."""
+    from kcli.jobs.tiered_leader import topics, with_metadata
+
+    elsewhere = remote_metadata_of(metadata)
+    if metadata and not elsewhere:
+        raise UsageError(f"--remote-metadata {metadata[0]}: no partition of __remote_log_metadata is there")
+    split = partial(with_metadata, elsewhere=elsewhere, selection=given.inputs.selection())
+    return Command(name, given, job, split=split, topics=RowTopics(topics))
+
+
+@app.command("offsets")
+def offsets(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Given) -> Command:
+    """Print what ListOffsets answers for every special timestamp, -1 to -6.
+
+    Log dirs with __remote_log_metadata in one of them, or named by --remote-metadata.
+
+    Example: kcli rlmm offsets /var/lib/kafka/data
+    """
+    from kcli.jobs.rlmm import tiers
+
+    return _command("rlmm offsets", given, tiers.offsets, remote_metadata)
+
+
+lookup_group = Group("Find the tier and the segment of an offset or a time.")
+app.add_typer(lookup_group, name="lookup")
+
+
+@lookup_group.command("offset")
+def lookup_offset(
+    offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
+    *,
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    storage: list[str] | None = STORAGE,
+    given: Given,
+) -> Command:
+    """Print which tier and segment serve a fetch at this offset, and what the broker tries before.
+
+    Example: kcli rlmm lookup offset 1200 /var/lib/kafka/data --topic orders
+    """
+    from kcli.jobs.rlmm import tiers
+
+    job = partial(tiers.lookup_offset, offset=parse_offset(offset), storage=_directories(storage))
+    return _command("rlmm lookup offset", given, job, remote_metadata)
+
+
+@lookup_group.command("timestamp")
+def lookup_timestamp(
+    timestamp: str = argument("TIME", "Epoch ms, ISO-8601, @-1h.", default=REQUIRED),
+    *,
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    storage: list[str] | None = STORAGE,
+    given: Given,
+) -> Command:
+    """Print which tier and segment answer ListOffsets for a time, and what the broker tries before.
+
+    Example: kcli rlmm lookup timestamp 1h /var/lib/kafka/data --topic orders
+    """
+    from kcli.jobs.rlmm import tiers
+
+    job = partial(tiers.lookup_timestamp, timestamp=parse_time(timestamp), storage=_directories(storage))
+    return _command("rlmm lookup timestamp", given, job, remote_metadata)
+
+
+@app.command("coverage")
+def coverage(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Given) -> Command:
+    """Print which offsets are on local disk, in remote storage, in both or nowhere.
+
+    And how many local bytes could be lost without losing records.
+
+    Example: kcli rlmm coverage /var/lib/kafka/data
+    """
+    from kcli.jobs.rlmm import tiers
+
+    return _command("rlmm coverage", given, tiers.coverage, remote_metadata)
+
+
+@app.command("retention")
+def retention(
+    *,
+    retention_ms: int | None = limit(
+        "--retention-ms N", "retention.ms; -1: none. Without: as the cluster metadata here says."
+    ),
+    retention_bytes: int | None = limit("--retention-bytes N", "retention.bytes; -1: none."),
+    local_retention_ms: int | None = local_limit(
+        "--local-retention-ms N", "local.retention.ms; -2: that of the whole log."
+    ),
+    local_retention_bytes: int | None = local_limit(
+        "--local-retention-bytes N", "local.retention.bytes; -2: that of the whole log."
+    ),
+    at: str | None = option("--at TIME", "The time of the clean-up; without: now."),
+    metadata: str | None = METADATA_PATH,
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    given: Given,
+) -> Command:
+    """Print what the leader's next clean-up deletes of each tier, in order, and why the rest is kept.
+
+    Limits are as kcli retention takes them; options win.
+
+    Example: kcli rlmm retention /var/lib/kafka/data
+    """
+    from kcli.jobs.cluster_metadata import with_topic_settings
+    from kcli.jobs.held_log import RetentionQuery
+    from kcli.jobs.rlmm import tiers
+
+    now_ms = parse_time(at)
+    both = (retention_ms, local_retention_ms, "ms"), (retention_bytes, local_retention_bytes, "bytes")
+    for whole, local, name in both:
+        if whole is not None and local is not None and whole >= 0 and (local == -1 or local > whole):
+            whole_words = f"--retention-{name} {whole}"
+            raise UsageError(f"--local-retention-{name} {local}: a broker refuses more than {whole_words}")
+    limits = {
+        "retention.ms": retention_ms,
+        "retention.bytes": retention_bytes,
+        "local.retention.ms": local_retention_ms,
+        "local.retention.bytes": local_retention_bytes,
+    }
+    settings = {name: str(value) for name, value in limits.items() if value is not None}
+    query = RetentionQuery(now_ms, settings_of_server(given.inputs), settings)
+    job, log_dir = partial(tiers.retention, query=query), log_dir_of_metadata(metadata)
+    expand = partial(with_topic_settings, log_dir=log_dir, are_given=bool(settings))
+    return _command("rlmm retention", given, job, remote_metadata)._replace(expand=expand)
+
+
+@app.command("follow")
+def follow(
+    *,
+    leader: str = option("--leader PATH", "The leader's log dir or partition.", default=REQUIRED),
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    storage: list[str] | None = STORAGE,
+    given: Given,
+) -> Command:
+    """Print how a follower gets into a tiered log: requests, answers, the segment whose state it takes.
+
+    __remote_log_metadata is read from the leader's log dir, and from --remote-metadata.
+
+    Example: kcli rlmm follow --leader broker1/data broker2/data/orders-0
+    """
+    from formats.names import REMOTE_LOG_METADATA
+    from kcli.jobs.rlmm import follow as jobs
+    from kcli.jobs.tiered_leader import topics
+    from kcli.kafka.kraft.log_settings import NEVER_TIERED
+    from kcli.logdir.find import find
+    from kcli.logdir.targets import Selection
+
+    file_set = find([leader, *(remote_metadata or [])], Selection())
+    if file_set.failures:
+        raise UsageError(str(file_set.failures[0]))
+    metadata = [each for each in file_set.targets if each.name and each.name.topic == REMOTE_LOG_METADATA]
+    leaders = [each for each in file_set.targets if each.name and each.name.topic not in NEVER_TIERED]
+    selection = given.inputs.selection()
+    return Command(
+        "rlmm follow",
+        given,
+        partial(jobs.predict_follower, leader_path=leader, storage=_directories(storage)),
+        split=lambda units: jobs.with_leader_and_metadata(units, leaders, metadata, selection),
+        topics=RowTopics(topics),
+    )
