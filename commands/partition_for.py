@@ -54,26 +54,19 @@ def partition_for(
         raise UsageError("--key needs --partitions N: how many the topic has")
     count = partitions or DEFAULT_PARTITIONS
 
-    def rows() -> "Iterator[PartitionForRow]":
-        yield from _rows("--key", key, f"a key as {key_format}", lambda v: jobs.key_row(v, key_format, count))
-        by_group = partial(jobs.text_row, "group", topic=CONSUMER_OFFSETS, partitions=count)
-        by_id = partial(jobs.text_row, "transactional-id", topic=TRANSACTION_STATE, partitions=count)
-        yield from _rows("--group", group, "a group id", by_group)
-        yield from _rows("--transactional-id", transactional_id, "a transactional id", by_id)
-        yield from _rows(
-            "--topic-id",
-            topic_id,
-            f"TOPIC_ID:PARTITION, for example {EXAMPLE_ID}:0",
-            lambda v: jobs.topic_id_row(_numbered(v), count),
-        )
-        yield from _rows(
-            "--share-group",
-            share_group,
-            f"GROUP:TOPIC_ID:PARTITION, for example billing:{EXAMPLE_ID}:0",
-            lambda v: jobs.share_group_row(_share_partition(v), count),
-        )
-
-    answers = list(rows())
+    by_group = partial(jobs.text_row, "group", topic=CONSUMER_OFFSETS, partitions=count)
+    by_id = partial(jobs.text_row, "transactional-id", topic=TRANSACTION_STATE, partitions=count)
+    of_topic = f"TOPIC_ID:PARTITION, for example {EXAMPLE_ID}:0"
+    of_group = f"GROUP:TOPIC_ID:PARTITION, for example billing:{EXAMPLE_ID}:0"
+    answers = [
+        *_rows("--key", key, f"a key as {key_format}", lambda v: jobs.key_row(v, key_format, count)),
+        *_rows("--group", group, "a group id", by_group),
+        *_rows("--transactional-id", transactional_id, "a transactional id", by_id),
+        *_rows("--topic-id", topic_id, of_topic, lambda v: jobs.topic_id_row(_numbered(v), count)),
+        *_rows(
+            "--share-group", share_group, of_group, lambda v: jobs.share_group_row(_share_partition(v), count)
+        ),
+    ]
     if not answers:
         raise UsageError("use one of --key, --group, --transactional-id, --topic-id, --share-group at least")
     run_rows("partition-for", answers, output)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 
@@ -74,42 +74,32 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     """
     if words[0] == "sql":
         raise UsageError("submit-command: sql runs on DuckDB; kcli help spark shows the same views in Spark")
-    options = _parsed(words)
-    named = " ".join(words[: len(words) - len(options.rest)])
-    if "spark" not in options.params or "paths" not in options.params:
+    given, rest = _parsed(words)
+    first = len(words) - len(rest)
+    named = " ".join(words[:first])
+    if "spark" not in given or "paths" not in given:
         raise UsageError(
             f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it "
             "here"
         )
-    if options.params["jobs"] > 1:
+    if given["jobs"] > 1:
         raise UsageError("submit-command: --jobs and Spark both spread the work: leave out --jobs")
-    for name, instead in (
-        ("spark_master", "--master"),
-        ("spark_remote", "--master"),
-        ("spark_conf", "--conf"),
-    ):
-        if options.params[name]:
+    for name in ("spark_master", "spark_remote", "spark_conf"):
+        if given[name]:
+            instead = "--conf" if name == "spark_conf" else "--master"
             raise UsageError(
                 f"submit-command: --{name.replace('_', '-')} is for a kcli that starts Spark itself: use "
                 f"{instead} before --"
             )
-    option_paths = [
-        options.params[name] for name in ("files_from", "server_config", "out") if options.params[name]
-    ]
-    paths = [*(options.params["paths"] or ()), *(options.params.get("files") or "").split(","), *option_paths]
-    if not any(path and path != options.params["out"] for path in paths):
+    option_paths = [given[name] for name in ("files_from", "server_config", "out") if given[name]]
+    paths = [*(given["paths"] or ()), *(given.get("files") or "").split(","), *option_paths]
+    if not any(path and path != given["out"] for path in paths):
         raise UsageError(f"submit-command: kcli {named}: expected at least one PATH")
-    first = len(words) - len(options.rest)
-    line = words if options.params["spark"] else [*words[:first], "--spark", *words[first:]]
+    line = words if given["spark"] else [*words[:first], "--spark", *words[first:]]
     return line, any(path not in {"", "-"} and not os.path.isabs(path) for path in paths)
 
 
-class _Parsed(NamedTuple):
-    params: dict[str, Any]
-    rest: list[str]
-
-
-def _parsed(words: list[str]) -> _Parsed:
+def _parsed(words: list[str]) -> tuple[dict[str, Any], list[str]]:
     """Return parameters and words after the command; UsageError for a line that kcli would refuse."""
     from commands.app import app as kcli
 
@@ -125,6 +115,6 @@ def _parsed(words: list[str]) -> _Parsed:
             )
         command = below
     try:
-        return _Parsed(command.make_context("kcli", list(rest)).params, rest)
+        return command.make_context("kcli", list(rest)).params, rest
     except WRONG_WORDS as error:
         raise UsageError(f"submit-command: kcli {' '.join(words)}: {usage_words(error)}") from error

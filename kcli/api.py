@@ -318,7 +318,7 @@ Partition = PartitionLog
 
 def _run(command: str, words: Iterable[Word], options: dict[str, object]) -> Result:
     """Return what a command answers: it is run with a command line, whose words click checks."""
-    from kcli.cli.caller import Caller
+    from kcli.cli.boundary import Caller
     from kcli.cli.summary import RunSummary
     from kcli.cli.typer_command import run_for
     from kcli.kafka.kraft.metadata_loader import begin_run

@@ -8,7 +8,6 @@ SCREENS = "tests/screens/test_screens.py"
 ELSEWHERE = {
     # between the command line and the jobs
     "kcli/cli/boundary.py": "tests/commands/test_exit_status.py",
-    "kcli/cli/caller.py": "tests/kcli/test_api.py",
     "kcli/cli/dump_options.py": "tests/commands/test_dump.py",
     "kcli/cli/foreign.py": "tests/commands/test_exit_status.py",
     "kcli/cli/parsers.py": "tests/commands/test_command.py",

@@ -1,30 +1,51 @@
 """The one error boundary: whatever a command raises ends in one line on stderr and an exit status.
 
-Typer itself would exit with 1, and a traceback, on any exception.
+Typer itself would exit with 1, and a traceback, on any exception. A program that runs a command in its own
+process takes the place of the terminal: a run gives it its rows and its summary and prints nothing, and what
+ends the run is raised as it is.
 """
 
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import typer
 
-from kcli.cli.caller import CALLER
 from kcli.cli.signals import Interrupted
 from kcli.cli.status import CommandError, ExitStatus, reason_of
 from kcli.words import WordError
 
+if TYPE_CHECKING:
+    from kcli.cli.summary import RunSummary
+    from kcli.output.view import View
+    from kcli.rows import Item
+
 TRACEBACKS_FROM = 2
 """How many -v show the traceback of an internal error."""
-
 
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """What a write to stdout can meet; reading files has an error boundary of its own."""
 
 lost: set[str] = set()
 """Names of the streams whose reader has closed them."""
+
+Take: TypeAlias = "Callable[[View, Iterator[Item], RunSummary], None]"
+"""Gets the rows of a run, which are computed as they are taken; the summary is complete after the last."""
+
+
+class Caller(NamedTuple):
+    """Who takes the rows of a run; `lines` get what the command would say on stderr beside findings."""
+
+    take: Take
+    lines: list[str]
+
+
+CALLER: ContextVar[Caller | None] = ContextVar("caller", default=None)
+"""None: the command line of a terminal or a script."""
 
 
 def say(line: str) -> None:

@@ -118,9 +118,8 @@ class Out:
                     written = _written(rows, parts, summary, by_workers=self.by_workers)
                     complete()
                     if self.is_run:
-                        count = keep_run(
-                            self.path, parts, written, summary.messages(), self._record(view, summary)
-                        )
+                        record = {**run_record(view, summary), "format": self.format, "labels": self.labels}
+                        count = keep_run(self.path, parts, written, summary.messages(), record)
                     else:
                         count = keep_parts(self.path, parts, written, complete)
         except IncompleteError:
@@ -128,9 +127,6 @@ class Out:
         if self.announces:
             say(f"{count} {view.format.counts} written to {self.word}")
         return True
-
-    def _record(self, view: View, summary: RunSummary) -> dict[str, object]:
-        return {**run_record(view, summary), "format": self.format, "labels": self.labels}
 
 
 def _written(
@@ -160,11 +156,10 @@ def out_of(word: str, options: Output, *, by_workers: bool) -> Out:
             "--sort and --limit need all rows in one process, but with --spark the workers write --out: use "
             "only one of them"
         )
+    folder, name = os.path.split(word.rstrip("/"))
     out = Out(
         word=word,
-        path=os.path.realpath(os.path.dirname(word.rstrip("/")) or ("/" if word[0] == "/" else "."))
-        + "/"
-        + os.path.basename(word.rstrip("/")),
+        path=f"{os.path.realpath(folder or ('/' if word[0] == '/' else '.'))}/{name}",
         format=form,
         by_workers=by_workers,
         labels=labels_of(options.label),

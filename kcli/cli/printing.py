@@ -9,8 +9,7 @@ from io import StringIO
 from itertools import accumulate
 from typing import TypeAlias
 
-from kcli.cli.boundary import say
-from kcli.cli.caller import CALLER
+from kcli.cli.boundary import CALLER, say
 from kcli.cli.command import Output
 from kcli.cli.inputs import size_of
 from kcli.cli.summary import RunSummary

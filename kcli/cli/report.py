@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 import kcli
-from kcli.cli.caller import Caller
+from kcli.cli.boundary import Caller
 from kcli.cli.status import CommandError, ExitStatus, UsageError, worst
 from kcli.cli.summary import RunSummary
 from kcli.cli.typer_command import run_for

@@ -8,13 +8,11 @@ files.
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, nullcontext
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import typer
 
-from kcli.cli.boundary import TRACEBACKS_FROM, boundary, internal
-from kcli.cli.caller import CALLER
+from kcli.cli.boundary import CALLER, TRACEBACKS_FROM, boundary, internal
 from kcli.cli.command import Command, EngineOptions, Inputs, Output
 from kcli.cli.inputs import (
     advice,
@@ -52,13 +50,6 @@ if TYPE_CHECKING:
 MakeEngine: TypeAlias = Callable[[Sink | None], Engine]
 """Makes an engine, given where its workers write; None: rows come back to this process."""
 
-
-ENGINES = {
-    "inline": "kcli.engine.inline.inline",
-    "pool": "kcli.engine.pool.pool",
-    "spark": "kcli.engine.spark.spark",
-}
-"""Where an engine is, or what makes one: a run loads its own alone."""
 
 NEED_PAYLOADS = frozenset({"compact", "replica diff", "replica fingerprint"})
 """Commands whose answers a bundle, in which keys and values are zeros, would make wrong."""
@@ -324,13 +315,18 @@ def engine_of(options: EngineOptions) -> MakeEngine:
         raise UsageError("--jobs and --spark both spread the work: use only one of them")
     if options.spark_master and options.spark_remote:
         raise UsageError("--spark-master and --spark-remote both say where Spark runs: use only one of them")
-    name = "spark" if options.uses_spark else "inline" if options.jobs == 1 else "pool"
-    module, _, function = ENGINES[name].rpartition(".")
-    engine: Any = getattr(import_module(module), function)
-    if name == "spark":
-        conf = dict(_setting(word) for word in options.spark_conf or ())
-        return lambda sink: engine(options.spark_master, options.spark_remote, conf, sink=sink)
-    return lambda _: engine if name == "inline" else engine(options.jobs)
+    if options.uses_spark:
+        from kcli.engine.spark import spark
+
+        conf = dict(map(_setting, options.spark_conf or ()))
+        return lambda sink: spark(options.spark_master, options.spark_remote, conf, sink=sink)
+    if options.jobs > 1:
+        from kcli.engine.pool import pool
+
+        return lambda _: pool(options.jobs)
+    from kcli.engine.inline import inline
+
+    return lambda _: inline
 
 
 def _setting(word: str) -> tuple[str, str]:

@@ -13,8 +13,7 @@ from typing import Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from kcli.cli.boundary import boundary
-from kcli.cli.caller import CALLER, Caller
+from kcli.cli.boundary import CALLER, Caller, boundary
 from kcli.cli.command import COMPLETE, SHARED, Command, OptionDeclaration, choose
 from kcli.cli.settings import config_path, default_map, drop_format_for_stdout
 from kcli.cli.status import UsageError

@@ -17,7 +17,7 @@ import typer.main
 
 import kcli
 from commands.app import app
-from kcli.cli.caller import CALLER
+from kcli.cli.boundary import CALLER
 from kcli.cli.settings import every_command
 from kcli.manual import page
 from kcli.output.values import spaced
