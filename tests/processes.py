@@ -19,9 +19,9 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 GONE_SECONDS = 120
 
 
-def run_program(words, **options):
-    """Run a program to its end, whatever its status; return that and its output as text."""
-    return subprocess.run(words, capture_output=True, text=True, check=False, **options)
+def run_program(words, *, check=False, **options):
+    """Run a program to its end, whatever its status unless `check`; return that and its output as text."""
+    return subprocess.run(words, capture_output=True, text=True, check=check, **options)
 
 
 def processes():

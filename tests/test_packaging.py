@@ -93,10 +93,8 @@ def test_the_folder_runs_from_elsewhere_with_the_libc_that_the_manual_names(buil
 @X86_64
 def test_an_answer_about_headers_loads_neither_arrow_nor_duckdb(built, demo):
     code = "import sys; from kcli.__main__ import main; sys.argv[1:] = sys.argv[2:]; main()"
-    asked = (
-        f"import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr)); {code}"
-    )
-    start = [built / "kcli" / "bin" / "python3.11", "-I", "-S", "-c", asked, "-"]
+    at_end = "import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))"
+    start = [built / "kcli" / "bin" / "python3.11", "-I", "-S", "-c", f"{at_end}; {code}", "-"]
     for words in ("ls", "check", "epoch show"):
         loaded = run_program([*start, *words.split(), demo]).stderr.split()
         assert "kcli.__main__" in loaded
@@ -137,11 +135,8 @@ def test_the_one_file_unpacks_where_it_may(built, demo, tmp_path):
 
     (temporary / f"kcli-{os.getuid()}").mkdir()
     (temporary / f"kcli-{os.getuid()}").chmod(0o777)
-    status, said = run(HOME="", TMPDIR=str(temporary))
-    assert (status, said.splitlines()) == (
-        1,
-        ["kcli: no directory to unpack to: set KCLI_ROOT to one that you may write to"],
-    )
+    refusal = "kcli: no directory to unpack to: set KCLI_ROOT to one that you may write to\n"
+    assert run(HOME="", TMPDIR=str(temporary)) == (1, refusal)
     (home / ".cache" / "kcli").rename(tmp_path / "root")
     assert run(HOME="", TMPDIR=str(temporary), KCLI_ROOT=str(tmp_path / "root")) == version
 
@@ -163,7 +158,7 @@ def test_the_one_file_names_the_one_for_another_python(tmp_path):
 
 def test_the_version_has_the_commit_that_was_built(bare):
     said = dict(line.split(maxsplit=1) for line in bare("--version", "-v").stdout.splitlines()[1:])
-    head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
+    head = run_program(["git", "rev-parse", "HEAD"], check=True).stdout
 
     assert head.startswith(said["commit"].removesuffix("-dirty"))
     assert (said["pyspark"], said["pyarrow"] == "not installed") == ("not installed", False)
@@ -176,12 +171,8 @@ def test_the_wheel_has_three_packages_and_the_one_that_spark_looks_for(built):
         metadata = archive.read(next(name for name in names if name.endswith("/METADATA"))).decode()
 
     assert wheel.name == f"kcli_for_kafka-{__version__}-py3-none-any.whl"
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name and ".data/" not in name} == {
-        "formats",
-        "kcli",
-        "commands",
-        "pyspark_kcli",
-    }
+    top_level = {name.split("/")[0] for name in names if ".dist-info/" not in name and ".data/" not in name}
+    assert top_level == {"formats", "kcli", "commands", "pyspark_kcli"}
     assert {"kcli/py.typed", "kcli/commit.txt", "kcli/manual/intro.md", "kcli/demo/demo.tar.gz"} <= set(names)
     assert {f"kcli/runbooks/{name}" for name in ("pre-start-gate.sh", "alerts.yml", "dashboard.json")} <= {
         *names
@@ -195,9 +186,7 @@ def test_the_wheel_has_three_packages_and_the_one_that_spark_looks_for(built):
         "Issues, https://forge.example/team/kcli/issues",
     ]
     assert re.findall(r"Python :: (3\.\d+)", metadata) == ["3.11", "3.12", "3.13", "3.14"]
-    needed = [
-        line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra" not in line
-    ]
+    needed = [line for line in metadata.splitlines() if "Requires-Dist" in line and "extra" not in line]
     assert not [line for line in needed if "confluent" in line or "pyspark" in line]
     assert "confluent-kafka" in metadata
 

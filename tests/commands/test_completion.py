@@ -13,6 +13,7 @@ from commands.completion import SHELLS
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import TOPICS
 from kcli.rows import row_types
+from tests.processes import run_program
 from tests.shell import Shell
 
 FORMATS = ["table", "wide", "json", "ndjson", "csv", "tsv", "html", "markdown"]
@@ -126,10 +127,8 @@ def test_words_have_a_meaning_where_the_shell_shows_it(candidates):
 def test_a_shell_that_is_not_known_is_refused(kcli):
     done = kcli("completion", "tcsh")
 
-    assert (done.exit_code, done.stderr) == (
-        2,
-        "kcli: completion tcsh: expected one of bash, zsh, fish\n",
-    )
+    said = "kcli: completion tcsh: expected one of bash, zsh, fish\n"
+    assert (done.exit_code, done.stderr) == (2, said)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -142,17 +141,12 @@ def test_the_script_is_of_that_shell(kcli, shell):
 
 
 def test_completing_starts_no_workers_and_reads_nothing():
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "kcli"],
-        env={
-            "_KCLI_COMPLETE": "complete_bash",
-            "COMP_WORDS": "kcli ls --jobs 4 /proc --col",
-            "COMP_CWORD": "5",
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    asked = {
+        "_KCLI_COMPLETE": "complete_bash",
+        "COMP_WORDS": "kcli ls --jobs 4 /proc --col",
+        "COMP_CWORD": "5",
+    }
+    done = run_program([sys.executable, "-X", "importtime", "-m", "kcli"], check=True, env=asked)
 
     assert done.stdout == "--columns\n--color\n"
     assert "kcli.engine.pool" not in done.stderr and "kcli.jobs" not in done.stderr

@@ -148,16 +148,8 @@ def test_a_pipe_without_a_reader_is_quiet_at_the_last_flush(orders):
     [(*ASK, "orders-0"), (*ASK, "orders-0", "-o", "json"), ("explain",), ("schema", "ls"), ("--version",)],
 )
 def test_a_full_disk_is_not_silent(orders, words):
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*KCLI, *words],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            cwd=orders,
-            env=ENVIRONMENT,
-        )
+    line = ["bash", "-c", '"$@" > /dev/full', "-", *KCLI, *words]
+    done = run_program(line, cwd=orders, env=ENVIRONMENT)
 
     assert (done.returncode, done.stderr) == (4, "kcli: cannot write output: no space left on device\n")
 
@@ -182,19 +174,9 @@ NOT_OPEN = "kcli: cannot write output: bad file descriptor\n"
     ],
 )
 def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status, answer):
-    done = run_program(
-        [
-            "bash",
-            "-c",
-            f'"$@" {redirection}',
-            "-",
-            *KCLI,
-            *words,
-            *([] if words == ("--version",) else ["orders-0"]),
-        ],
-        cwd=orders,
-        env=ENVIRONMENT,
-    )
+    paths = [] if words == ("--version",) else ["orders-0"]
+    line = ["bash", "-c", f'"$@" {redirection}', "-", *KCLI, *words, *paths]
+    done = run_program(line, cwd=orders, env=ENVIRONMENT)
 
     assert (done.returncode, done.stdout, done.stderr) == (status, "", answer)
 
@@ -249,7 +231,7 @@ def test_a_demo_stops_when_its_pipe_is_closed(tmp_path):
             time.sleep(0.01)
         os.close(ours)
         _, answer = demo.communicate()
-    read = subprocess.run([*command, tmp_path / "read"], capture_output=True, text=True, check=True)
+    read = run_program([*command, tmp_path / "read"], check=True)
 
     assert demo.returncode == 0 and "kcli: " not in answer
     assert "check" in jobs_loaded(answer) and "salvage" not in jobs_loaded(answer)

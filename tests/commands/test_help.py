@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-import subprocess
 from importlib.metadata import version
 
 import pytest
@@ -13,7 +12,7 @@ from kcli import __version__
 from kcli.manual import TOPICS, page, title
 from kcli.rows import COMMANDS as ROWS_OF
 from kcli.rows import row_types
-from tests.processes import KCLI
+from tests.processes import KCLI, run_program
 from tests.terminal import terminal
 
 
@@ -75,13 +74,8 @@ def test_options_are_listed_in_groups(kcli):
 @pytest.mark.parametrize(("columns", "widest"), [(80, 80), (100, 100), (120, 120), (200, 120)])
 def test_help_is_as_wide_as_the_terminal(columns, widest):
     for words in ((), ("epoch",), ("dump",)):
-        lines = subprocess.run(
-            [*KCLI, *words, "-h"],
-            env={**os.environ, "COLUMNS": str(columns)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
+        done = run_program([*KCLI, *words, "-h"], check=True, env={**os.environ, "COLUMNS": str(columns)})
+        lines = done.stdout.splitlines()
         assert max(map(len, lines)) <= widest
         assert not [line for line in lines if line.endswith("...") and "Usage" not in line], (
             "a summary is cut"
@@ -139,7 +133,7 @@ def test_the_version_with_v_says_what_kcli_runs_with(kcli, words):
 def test_a_usage_error_fits_the_terminal():
     command = [*KCLI, "rlmm", "dump", "/", "--columns", "x"]
     shown = terminal(command, stream="stderr", columns=60, COLUMNS="")[0].decode().splitlines()
-    piped = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    piped = run_program(command).stderr
 
     assert max(map(len, shown)) <= 60 < max(map(len, piped.splitlines()))
     assert " ".join(shown).split() == piped.split()
@@ -153,7 +147,7 @@ def test_a_usage_error_fits_the_terminal():
 def test_what_is_said_fits_the_terminal_and_is_a_line_in_a_pipe(words, columns):
     kcli = [*KCLI, *words]
     shown = terminal(kcli, columns=columns, COLUMNS="")[0].decode().replace("\r\n", "\n")
-    piped = subprocess.run(kcli, capture_output=True, text=True, check=True).stdout
+    piped = run_program(kcli, check=True).stdout
 
     assert max(map(len, shown.splitlines())) <= columns
     assert len(piped.splitlines()) < len(shown.splitlines())

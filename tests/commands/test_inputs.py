@@ -3,12 +3,11 @@
 import json
 import os
 import shutil
-import subprocess
 
 import pytest
 
 from tests.commands.answers import ASK, answers
-from tests.processes import KCLI
+from tests.processes import KCLI, run_program
 
 pytestmark = pytest.mark.slow
 
@@ -86,24 +85,9 @@ class TestInputs:
 
     def test_lists_may_be_pipes(self, orders, tmp_path):
         (tmp_path / "server.properties").write_text(f"log.dirs={orders}/orders-10\n")
-        done = subprocess.run(
-            [
-                "bash",
-                "-c",
-                (
-                    '"$@" --files-from <(echo "$HERE/orders-0")'
-                    ' --server-config <(cat "$HERE/../server.properties")'
-                ),
-                "-",
-                *KCLI,
-                *ASK,
-                "-o",
-                "json",
-            ],
-            capture_output=True,
-            check=False,
-            env={**os.environ, "HERE": str(orders)},
-        )
+        pipes = '--files-from <(echo "$HERE/orders-0") --server-config <(cat "$HERE/../server.properties")'
+        line = ["bash", "-c", f'"$@" {pipes}', "-", *KCLI, *ASK, "-o", "json"]
+        done = run_program(line, env={**os.environ, "HERE": str(orders)})
 
         assert [answer[1] for answer in answers(done)] == [0]
 
@@ -156,21 +140,13 @@ class TestInputs:
     def test_an_empty_path_is_an_error_with_its_likely_cause(self, kcli, orders):
         result = kcli(*ASK, "", orders / "orders-0")
 
-        assert (result.exit_code, result.stderr) == (
-            4,
-            "error '': an empty path; is a shell variable unset?\n",
-        )
+        said = "error '': an empty path; is a shell variable unset?\n"
+        assert (result.exit_code, result.stderr) == (4, said)
 
     def test_leftovers_that_would_have_matched_are_counted(self, kcli, log_dir):
         log_dir.partition("orders-0")
         log_dir.partition(f"old-0.{'a' * 32}-delete")
 
-        assert (
-            kcli(*ASK, log_dir.path, "--topic", "old")
-            .stderr.splitlines()[-1]
-            .endswith(
-                "matches what was asked for; 1 -delete, -stray or -future left out; --include-leftovers "
-                "reads them"
-            )
-        )
+        said = "asked for; 1 -delete, -stray or -future left out; --include-leftovers reads them\n"
+        assert kcli(*ASK, log_dir.path, "--topic", "old").stderr.endswith(said)
         assert kcli(*ASK, log_dir.path, "--topic", "new").stderr.endswith("matches what was asked for\n")

@@ -147,7 +147,6 @@ def test_a_value_that_cannot_be_used_is_named(tmp_path, words, message):
         ("help columns", "help columns COMMAND: expected one of epoch show, "),
         ("help nosuch", "kcli: help nosuch: no such page; kcli help lists the pages\n"),
         ("help trunc", "kcli: help trunc: no such page; did you mean truncation or truncate?"),
-        ("help wxyz", "kcli: help wxyz: no such page; kcli help lists the pages"),
         ("truncat", "no such command: truncat; did you mean truncate?"),
         ("zzz", "no such command: zzz; kcli -h lists the commands"),
         ("fsck", "no such command: fsck; kcli check answers that"),

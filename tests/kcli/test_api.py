@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import shutil
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
@@ -21,8 +20,9 @@ from kcli.cli.boundary import CALLER
 from kcli.cli.settings import every_command
 from kcli.manual import page
 from kcli.output.values import spaced
-from tests.documents import ROOT, session
+from tests.documents import session
 from tests.every_command import COMMANDS
+from tests.processes import ENVIRONMENT, run_program
 
 LINES = [
     *COMMANDS,
@@ -324,10 +324,7 @@ if __name__ == "__main__":
 
 
 def run_python(*words, cwd):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
+    return run_program([sys.executable, *words], cwd=cwd, env=ENVIRONMENT)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import importlib
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,22 +16,13 @@ from formats.producer_snapshot import (
     ProducerSnapshotHeader,
 )
 from tests.partitions import offset_entries, orders, put_range, segment, time_entries
+from tests.processes import run_program
 
 pytestmark = pytest.mark.slow
 
 HEAVY = {
-    "numpy",
-    "crc32c",
-    "cramjam",
-    "pyarrow",
-    "pandas",
-    "pyspark",
-    "confluent_kafka",
-    "pydantic",
-    "multiprocessing",
-    "asyncio",
-    "rich",
-    "construct",
+    *("numpy", "crc32c", "cramjam", "pyarrow", "pandas", "pyspark", "confluent_kafka", "pydantic"),
+    *("multiprocessing", "asyncio", "rich", "construct"),
 }
 
 LIGHT = {"kcli.output.answer", "kcli.output.suggest"}
@@ -51,12 +41,8 @@ except SystemExit as ended:
 
 
 def loaded(code):
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    code = f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"
+    done = run_program([sys.executable, "-c", code], check=True)
     return {name.partition(".")[0] for name in done.stderr.split()}, set(done.stderr.split()), done.stdout
 
 
@@ -101,12 +87,8 @@ def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
 
 
 COMFORT = {
-    "kcli.cli.completion",
-    "kcli.cli.version",
-    "kcli.kafka.findings.catalogue",
-    "kcli.manual",
-    "tomllib",
-    "importlib.metadata",
+    *("kcli.cli.completion", "kcli.cli.version", "kcli.kafka.findings.catalogue", "kcli.manual"),
+    *("tomllib", "importlib.metadata"),
 }
 """What serves people: it costs a script nothing."""
 

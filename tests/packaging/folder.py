@@ -1,9 +1,9 @@
 """The folder that needs no Python: an interpreter, its library and the packages, started by a shell."""
 
-import fnmatch
 import re
 import subprocess
 import zipfile
+from fnmatch import fnmatchcase
 
 from tests.packaging.pieces import entries
 
@@ -25,11 +25,8 @@ NOT_COMPILED = rf"{LIBRARY}/({'|'.join(OURS)}|pygments/(lexers|styles))/[a-z]"
 """Ours keep their source, for a traceback to show; of the lexers a start imports one or none."""
 LEFT_OUT = (
     *(f"{name}/*" for name in ("config-*", "site-packages", "test", "idlelib", "ensurepip", "tkinter")),
-    *(
-        f"{name}/*"
-        for name in ("turtledemo", "lib2to3", "distutils", "pydoc_data", "unittest", "curses", "dbm")
-    ),
-    *(f"{name}/*" for name in ("sqlite3", "venv", "wsgiref", "xmlrpc", "asyncio")),
+    *(f"{name}/*" for name in ("turtledemo", "lib2to3", "distutils", "pydoc_data", "unittest", "curses")),
+    *(f"{name}/*" for name in ("dbm", "sqlite3", "venv", "wsgiref", "xmlrpc", "asyncio")),
     *(f"lib-dynload/{name}.*" for name in ("_hashlib", "_test*", "_xx*", "xx*", "_ctypes_test", "_codecs_*")),
     *(f"lib-dynload/{name}.*" for name in ("_bz2", "_crypt", "_dbm", "_gdbm", "_uuid", "nis", "ossaudiodev")),
     *("turtle.py", "*.pyc"),
@@ -40,18 +37,15 @@ LEFT_OUT = (
 def lay(interpreter, wheels, folder, *, compiled):
     """Lay the folder, its modules compiled if asked; else they are as they are first imported."""
     with zipfile.ZipFile(interpreter) as archive:
-        top = next(name for name in archive.namelist() if name.endswith("/bin/python3.11"))[
-            : -len("bin/python3.11")
-        ]
+        program = next(name for name in archive.namelist() if name.endswith("/bin/python3.11"))
+        top = program.removesuffix("bin/python3.11")
         for entry in archive.infolist():
             name = entry.filename.removeprefix(top)
             below = name.removeprefix(f"{LIBRARY}/")
             if name in LAID_AS:
                 lay_file(archive, entry, folder / LAID_AS[name])
             elif (
-                below != name
-                and not entry.is_dir()
-                and not any(fnmatch.fnmatchcase(below, each) for each in LEFT_OUT)
+                below != name and not entry.is_dir() and not any(fnmatchcase(below, one) for one in LEFT_OUT)
             ):
                 lay_file(archive, entry, folder / name)
     for archive, entry in entries(wheels):

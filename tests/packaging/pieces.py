@@ -16,24 +16,10 @@ INTERPRETER = "org.bytedeco:cpython:3.11.3-1.5.9:jar:linux-x86_64"
 """A Python that Maven finds: linked to glibc 2.17, and to its own libraries by relative paths."""
 INTERPRETER_SHA256 = "668b42f6a8b1a9789de7d3ca54a81fefb754cd8e885554b42858bbcbc0dd497c"
 NOT_NEEDED = (
-    "*.data/*",
-    "*/tests/*",
-    "*.pyx",
-    "*.pxd",
-    "*.pxi",
-    "*.h",
-    "numpy/f2py/*",
-    "numpy/distutils/*",
-    "numpy/random/*",
-    "numpy/testing/*",
-    "numpy/_core/_simd.*",
-    "numpy/_core/*_tests.*",
-    "pyarrow/_pyarrow_cpp_tests.*",
-    "duckdb/experimental/*",
-    "pyarrow/include/*",
-    "pyarrow/src/*",
-    "pyarrow/libarrow_python.so",
-    "pyarrow/libarrow_python.so.*.*.*",
+    *("*.data/*", "*/tests/*", "*.pyx", "*.pxd", "*.pxi", "*.h", "duckdb/experimental/*"),
+    *(f"numpy/{name}" for name in ("f2py/*", "distutils/*", "random/*", "testing/*", "_core/_simd.*")),
+    *("numpy/_core/*_tests.*", "pyarrow/_pyarrow_cpp_tests.*", "pyarrow/include/*", "pyarrow/src/*"),
+    *("pyarrow/libarrow_python.so", "pyarrow/libarrow_python.so.*.*.*"),
     *(f"pyarrow/lib{name}.so*" for name in ("arrow_flight", "arrow_s3", "arrow_python_flight")),
     *(f"pyarrow/{name}.*.so" for name in ("_flight", "_dataset_*", "_substrait", "_s3fs", "_gcsfs")),
 )
@@ -73,16 +59,7 @@ def download(wheel, place, scratch):
     folder = scratch / place.file
     version = ".".join(map(str, place.python))
     platforms = [word for name in PLATFORMS for word in ("--platform", f"{name}_{place.machine}")]
-    words = [
-        "download",
-        "-q",
-        "--only-binary",
-        ":all:",
-        "--implementation",
-        "cp",
-        "--python-version",
-        version,
-    ]
+    words = f"download -q --only-binary :all: --implementation cp --python-version {version}".split()
     limits = ["-c", ROOT / "constraints.txt", "-d", folder]
     run([sys.executable, "-m", "pip", *words, *platforms, *limits, f"{wheel}[sql]"])
     return sorted(folder.glob("*.whl"))
@@ -103,16 +80,8 @@ def interpreter():
     _, name, version, kind, classifier = INTERPRETER.split(":")
     path = Path(sys.prefix, "pieces", f"{name}-{version}-{classifier}.{kind}")
     if not path.exists():
-        run(
-            [
-                "mvn",
-                "-q",
-                "-B",
-                "dependency:copy",
-                f"-Dartifact={INTERPRETER}",
-                f"-DoutputDirectory={path.parent}",
-            ]
-        )
+        place = f"-DoutputDirectory={path.parent}"
+        run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={INTERPRETER}", place])
     if hashlib.sha256(path.read_bytes()).hexdigest() != INTERPRETER_SHA256:
         path.unlink()
         sys.exit(f"{path} is not the Python that this was tested with")

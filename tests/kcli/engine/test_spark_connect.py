@@ -77,7 +77,7 @@ def answers(port):
     "words", [("check", "-o", "json"), ("dump", "--records", "-o", "ndjson", "--key", "key-731")]
 )
 def test_a_command_says_the_same_over_a_server(server, environment, demo, words):
-    local = subprocess.run([*KCLI, *words, demo], env=environment, capture_output=True, text=True, check=True)
+    local = run_program([*KCLI, *words, demo], env=environment, check=True)
     remote = run_program([*KCLI, *words, demo, "--spark-remote", server], env=environment)
     assert (remote.stdout, remote.stderr, remote.returncode) == (local.stdout, local.stderr, 0)
     assert local.stdout
@@ -89,9 +89,7 @@ def test_every_view_over_a_server(server, environment, demo):
     counts = {line.split()[0]: [int(word) for word in line.split()[1:]] for line in done.stdout.splitlines()}
     for view, command in (("segments", "scan"), ("offsets", "ls")):
         ask = [*KCLI, command, demo, "-o", "csv", "--no-headers"]
-        reported = subprocess.run(
-            ask, env=environment, capture_output=True, text=True, check=True
-        ).stdout.splitlines()
+        reported = run_program(ask, env=environment, check=True).stdout.splitlines()
         assert counts[view][0] == len(reported) > 0
     total, of_topic = counts["batches"]
     assert total > of_topic > 0
