@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.command import Command, Given, Output
-from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
+from kcli.cli.dump_options import AUTO, DumpOptionGroups
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
@@ -23,10 +23,7 @@ TEXT_WORD = "text"
 
 def dump(
     *,
-    contents: ContentOptions,
-    selection: SelectionOptions,
-    tool: ToolOptions,
-    checks: CheckOptions,
+    asked: DumpOptionGroups,
     given: Given,
 ) -> Command:
     """Print what files hold: batches or records of logs, entries of all others.
@@ -37,26 +34,21 @@ def dump(
     Example: kcli dump --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
     inputs, output, _ = given
-    if contents.layout and output.format is None and output.out is None:
+    if asked.contents.layout and output.format is None and output.out is None:
         output = output._replace(format=TEXT_WORD)
-    _refuse_contradictions(contents, selection, tool, checks, output)
+    _refuse_contradictions(asked, output)
     from kcli.dump.job import Dump
 
-    options = _job_options(contents, selection, tool, checks, output)
+    options = _job_options(asked, output)
     some = bool(inputs.topic or inputs.topic_regex or inputs.partition)
-    inputs = inputs.with_paths(tool.paths())._replace(include_leftovers=True)
+    inputs = inputs.with_paths(asked.tool.paths())._replace(include_leftovers=True)
     given = given._replace(inputs=inputs, output=output)
     return _command(Dump(options, only_partitions=some), options, given)
 
 
-def _refuse_contradictions(
-    contents: ContentOptions,
-    selection: SelectionOptions,
-    tool: ToolOptions,
-    checks: CheckOptions,
-    output: Output,
-) -> None:
+def _refuse_contradictions(asked: DumpOptionGroups, output: Output) -> None:
     """Raise UsageError for options that exclude each other."""
+    contents, selection, tool, checks = asked
     if contents.layout and (contents.redact or contents.bytes_as):
         raise UsageError("--layout shows bytes as they are: not with --redact or --bytes")
     if selection.tail is not None and checks.max_bytes != INT32:
@@ -69,16 +61,11 @@ def _refuse_contradictions(
         raise UsageError("--only, --columns, --where and --sort are about rows; -o text prints lines")
 
 
-def _job_options(
-    contents: ContentOptions,
-    selection: SelectionOptions,
-    tool: ToolOptions,
-    checks: CheckOptions,
-    output: Output,
-) -> "DumpOptions":
+def _job_options(asked: DumpOptionGroups, output: Output) -> "DumpOptions":
     """Return the options of the job."""
     from kcli.dump.options import DumpOptions
 
+    contents, selection, tool, checks = asked
     as_text, layout = output.format == TEXT_WORD, contents.layout
     topic = tool.topic() or contents.topic()
     record_filter = selection.record_filter()

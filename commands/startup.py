@@ -77,12 +77,7 @@ def startup(
     from kcli.rows.startup import StartupReleaseRow
 
     request = StartRequest(
-        now_ms=parse_time(at),
-        shutdown=start.shutdown,
-        index_interval_bytes=start.index_interval_bytes,
-        segment_index_bytes=start.segment_index_bytes,
-        remote_storage=remote_storage,
-        version=version or NEWEST,
+        now_ms=parse_time(at), remote_storage=remote_storage, version=version or NEWEST, **start._asdict()
     )
     inputs = given.inputs
     config, own = broker_of(inputs)

@@ -132,11 +132,9 @@ def truncate(
         high_watermark=high_watermark,
         log_start_offset=log_start_offset,
         recovery_point=recovery_point,
-        shutdown=start.shutdown,
         running=is_running,
-        index_interval_bytes=start.index_interval_bytes,
-        segment_index_bytes=start.segment_index_bytes,
         is_saved=rescue is not None,
+        **start._asdict(),
     )
     return Command(
         "truncate",

@@ -145,7 +145,30 @@ def run(command: str, *words: Word, **options: object) -> Result:
     UsageError where the command would end with 2, RefusedError with 5, MissingError where a part of the
     environment is missing.
     """
-    return _run(command, words, options)
+    from kcli.cli.boundary import Caller
+    from kcli.cli.summary import RunSummary
+    from kcli.cli.typer_command import run_for
+    from kcli.kafka.kraft.metadata_loader import begin_run
+    from kcli.output.view import View
+
+    begin_run()
+    known = _command(command)
+    line = [*_words(command, options), "--", *_flat(words)]
+    rows: list[Item] = []
+    lines: list[str] = []
+    ends: list[tuple[tuple[RowType, ...], RunSummary]] = []
+
+    def take(view: View, given: "Iterator[Item]", summary: RunSummary) -> None:
+        rows.extend(view.chosen(given))
+        ends.append((view.types, summary))
+
+    with _api_errors():
+        run_for(Caller(take, lines), known, command, line)
+    if not ends:  # a statement of SQL that gives no rows
+        return Result(command, [], [], [], lines, 0, ())
+    ((row_types, summary),) = ends
+    findings, errors = summary.messages()
+    return Result(command, rows, [*map(_found, findings)], errors, lines, int(summary.status()), row_types)
 
 
 def open(  # noqa: A001 - open(...) is its name
@@ -169,7 +192,7 @@ class LogDirs:
         """Return what a command answers of these paths, as `kcli.run`."""
         if self.metadata is not None and "--metadata" in _options_of(command):
             options = {"metadata": self.metadata, **options}
-        return _run(command, (*words, *self.paths), options)
+        return run(command, *words, *self.paths, **options)
 
     def partitions(self, topic: str | None = None, partition: int | None = None) -> "Iterator[PartitionLog]":
         """Yield the partitions, of a topic (or glob), that a broker serves; InputError after the last one."""
@@ -314,34 +337,6 @@ Partition = PartitionLog
 
 
 # Commands
-
-
-def _run(command: str, words: Iterable[Word], options: dict[str, object]) -> Result:
-    """Return what a command answers: it is run with a command line, whose words click checks."""
-    from kcli.cli.boundary import Caller
-    from kcli.cli.summary import RunSummary
-    from kcli.cli.typer_command import run_for
-    from kcli.kafka.kraft.metadata_loader import begin_run
-    from kcli.output.view import View
-
-    begin_run()
-    known = _command(command)
-    line = [*_words(command, options), "--", *_flat(words)]
-    rows: list[Item] = []
-    lines: list[str] = []
-    ends: list[tuple[tuple[RowType, ...], RunSummary]] = []
-
-    def take(view: View, given: "Iterator[Item]", summary: RunSummary) -> None:
-        rows.extend(view.chosen(given))
-        ends.append((view.types, summary))
-
-    with _api_errors():
-        run_for(Caller(take, lines), known, command, line)
-    if not ends:  # a statement of SQL that gives no rows
-        return Result(command, [], [], [], lines, 0, ())
-    ((row_types, summary),) = ends
-    findings, errors = summary.messages()
-    return Result(command, rows, [*map(_found, findings)], errors, lines, int(summary.status()), row_types)
 
 
 @contextmanager

@@ -198,6 +198,15 @@ class CheckOptions(NamedTuple):
     )
 
 
+class DumpOptionGroups(NamedTuple):
+    """All options of `kcli dump` about what is shown."""
+
+    contents: ContentOptions
+    selection: SelectionOptions
+    tool: ToolOptions
+    checks: CheckOptions
+
+
 def _class(option: str, name: str) -> str:
     from kcli.dump.options import STRING_DECODER
     from kcli.dump.render.decoders import DECODER_CLASSES
