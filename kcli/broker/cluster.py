@@ -52,14 +52,6 @@ class ListedOffset(NamedTuple):
     epoch: int
 
 
-class LiveBroker(NamedTuple):
-    """A broker as the cluster's metadata names it."""
-
-    id: int
-    host: str
-    port: int
-
-
 class ClusterRecord(NamedTuple):
     """A record of a live partition; `timestamp` in ms, -1 for none."""
 
@@ -69,7 +61,7 @@ class ClusterRecord(NamedTuple):
 
 
 class Cluster:
-    """A cluster that answered in time, else ClusterError; `leaders`: every partition -> it or None."""
+    """A cluster that answered in time, else ClusterError; `leaders`: every partition -> broker id or None."""
 
     def __init__(self, settings: ClientSettings, timeout: float) -> None:
         self.settings = settings
@@ -163,7 +155,7 @@ class Cluster:
                 if time.monotonic() - last_answer > self._timeout:
                     raise ClusterError(f"no record within {self._timeout:g} s")
 
-    def _leaders(self) -> dict[TopicPartition, LiveBroker | None]:
+    def _leaders(self) -> dict[TopicPartition, int | None]:
         deadline = time.monotonic() + self._timeout
         while True:
             try:
@@ -176,11 +168,8 @@ class Cluster:
                     reasons = (text for text in self._errors if "brokers are down" not in text)
                     reason = next(reasons, _error_text(error))
                     raise ClusterError(f"--bootstrap-server {self.settings.servers}: {reason}") from error
-        brokers = {
-            broker.id: LiveBroker(broker.id, broker.host, broker.port) for broker in metadata.brokers.values()
-        }
         return {
-            (name, partition.id): brokers.get(partition.leader)
+            (name, partition.id): partition.leader if partition.leader in metadata.brokers else None
             for name, topic in sorted(metadata.topics.items())
             for partition in topic.partitions.values()
         }

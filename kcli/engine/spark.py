@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from kcli.engine.contract import Engine, EngineMissingError, Job, Map, Outcome, Sink, Unit
 from kcli.engine.inline import failed, reduced
@@ -26,6 +26,8 @@ from kcli.engine.spark_worker import look_for, unpacked
 from kcli.logdir.buffers import UNPACKED, shown
 
 Work: TypeAlias = tuple[Map, Sink | None]
+Shape: TypeAlias = tuple[int, int, int]
+"""Bins under way at once, bins a job, bytes of outcomes after which a bin returns."""
 Batches: TypeAlias = Iterator[Any]
 
 PAYLOAD_NAMES = ("bin", "sequence", "payload")
@@ -37,14 +39,6 @@ HELD_BYTES = 12 << 20  # of outcomes that have come back and are not used yet, a
 LEAST_BYTES = 256 << 10  # of outcomes of a bin that has to come back, on however large a cluster
 ATTEMPTS_ALONE = 2
 ASKED_AT_MOST = 64
-
-
-class Shape(NamedTuple):
-    """How work is spread: bins under way at once, bins a job, bytes of outcomes after which a bin returns."""
-
-    window: int
-    together: int
-    most_bytes: int
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +89,7 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
     waiting = _bins(units, cores)
     line: deque[Bin] = deque()
     while True:
-        line.extend(Bin(units) for units in islice(waiting, max(0, shape.window - len(line))))
+        line.extend(Bin(units) for units in islice(waiting, max(0, shape[0] - len(line))))
         if not line:
             return
         _start(jobs, work, line, shape, directory)
@@ -130,7 +124,7 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
 
 def _shape(cores: int) -> Shape:
     window = cores * BINS_AT_ONCE_A_CORE
-    return Shape(window, -(-window // JOBS_AT_ONCE), max(LEAST_BYTES, HELD_BYTES // window))
+    return window, -(-window // JOBS_AT_ONCE), max(LEAST_BYTES, HELD_BYTES // window)
 
 
 def _bins(units: Sequence[Unit], cores: int) -> Iterator[Sequence[Unit]]:
@@ -142,15 +136,16 @@ def _bins(units: Sequence[Unit], cores: int) -> Iterator[Sequence[Unit]]:
 
 def _start(jobs: Jobs, work: Work, line: deque[Bin], shape: Shape, directory: str | None) -> None:
     """Start the first bins that are not under way, once they fill a job, or the first of all is one."""
-    ready = [work_bin for work_bin in islice(line, shape.window) if work_bin.job is None]
-    if line[0].job is not None and len(ready) < shape.together:
+    window, together, most_bytes = shape
+    ready = [work_bin for work_bin in islice(line, window) if work_bin.job is None]
+    if line[0].job is not None and len(ready) < together:
         return
     company = [work_bin for work_bin in ready if not work_bin.alone]
     groups = [[work_bin] for work_bin in ready if work_bin.alone]
-    groups += [company[start : start + shape.together] for start in range(0, len(company), shape.together)]
+    groups += [company[start : start + together] for start in range(0, len(company), together)]
     for group in groups:
         bins = [pickle.dumps((*work, list(work_bin.units)), pickle.HIGHEST_PROTOCOL) for work_bin in group]
-        job = jobs.start(_runner(bins, directory, shape.most_bytes), len(bins))
+        job = jobs.start(_runner(bins, directory, most_bytes), len(bins))
         for place, work_bin in enumerate(group):
             work_bin.job, work_bin.place, work_bin.alone = job, place, len(group) == 1
 

@@ -196,14 +196,14 @@ def _offset_row(
     disk: RlmmOffsetsRow | None,
 ) -> RlmmClusterOffsetRow:
     """Return the answer to a special timestamp, with what a log dir gives for it."""
-    leader, name = cluster.leaders.get(partition), SPECIAL[timestamp]
+    name = SPECIAL[timestamp]
     offset = None if disk is None else getattr(disk, f"{name}_offset")
     return RlmmClusterOffsetRow(
         dir=None if disk is None else disk.where.dir,
         broker_id=None if disk is None else disk.where.broker_id,
         topic=partition[0],
         partition=partition[1],
-        leader=None if leader is None else leader.id,
+        leader=cluster.leaders.get(partition),
         query=name.replace("_", "-"),
         timestamp=timestamp,
         cluster_offset=None if listed is None else listed.offset,
