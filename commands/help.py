@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from kcli.cli.command import argument
+from kcli.cli.command import argument, choose
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
 from kcli.cli.typer_command import summary
@@ -82,11 +82,7 @@ def _columns(command: str) -> Iterator[str]:
     """Yield a line for each column of each type of row that a command gives."""
     from kcli.rows import COMMANDS, row_types
 
-    if command not in COMMANDS:
-        advice = did_you_mean(command, COMMANDS)
-        raise UsageError(
-            f"help columns {command or 'COMMAND'}: {advice}expected one of {', '.join(COMMANDS)}"
-        )
+    choose("help columns", command or "COMMAND", COMMANDS)
     for number, row_type in enumerate(row_types(command)):
         yield ("\n" if number else "") + f"{row_type.name} (kcli {command})"
         width = max(map(len, row_type.names))

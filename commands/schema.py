@@ -2,9 +2,7 @@
 
 import typer
 
-from kcli.cli.command import argument
-from kcli.cli.status import UsageError
-from kcli.output.suggest import did_you_mean
+from kcli.cli.command import argument, choose
 from kcli.rows import COMMANDS
 
 
@@ -12,10 +10,5 @@ def schema(words: list[str] | None = argument("COMMAND...", "e.g. epoch end-offs
     """Print the JSON Schema of what a command prints with -o json."""
     from kcli.output.schema import document_schema, pretty
 
-    command = " ".join(words or ())
-    if command not in COMMANDS:
-        raise UsageError(
-            f"schema {command or 'COMMAND'}: {did_you_mean(command, COMMANDS)}expected one of "
-            f"{', '.join(COMMANDS)}"
-        )
+    command = choose("schema", " ".join(words or ["COMMAND"]), COMMANDS)
     typer.echo(pretty(document_schema(command)))

@@ -7,7 +7,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -124,7 +124,7 @@ def _completer(name: str, words: Words) -> Callable[..., Any] | None:
     return complete
 
 
-def choose(name: str, value: str, choices: tuple[str, ...]) -> str:
+def choose(name: str, value: str, choices: Collection[str]) -> str:
     """Return a value that is one of few; UsageError, with a suggestion, for another."""
     if value not in choices:
         advice = did_you_mean(value, choices)

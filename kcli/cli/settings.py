@@ -14,7 +14,6 @@ means that the command line alone counts.
 """
 
 import os
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -97,17 +96,13 @@ def _refuse_unknown(table: dict[str, Any], options: set[str], words: set[str], p
             _refuse_unknown(value, options, words, path)
 
 
-def every_command(root: Any) -> dict[tuple[str, ...], Any]:
+def every_command(root: Any, *words: str) -> dict[tuple[str, ...], Any]:
     """Return every command below a group that can be run, by its words; this imports them all."""
-    return dict(_below(root, ()))
-
-
-def _below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if not hasattr(command, "list_commands"):
-        yield words, command
-        return
-    for name in command.list_commands(None):
-        yield from _below(command.get_command(None, name), (*words, name))
+    if not hasattr(root, "list_commands"):
+        return {words: root}
+    names = root.list_commands(None)
+    below = (every_command(root.get_command(None, name), *words, name) for name in names)
+    return dict(chain.from_iterable(one.items() for one in below))
 
 
 def long_name(option: Any) -> str:
