@@ -17,14 +17,9 @@ from kcli.rows.declare import declared_type
 
 
 def unit(number, does="answer"):
-    return Unit(
-        number=number,
-        targets=(
-            Target(
-                kind="partition", path=f"dir/{does}", shown=f"shown/{does}-{number}", name=None, log_dir="dir"
-            ),
-        ),
-    )
+    shown = f"shown/{does}-{number}"
+    target = Target(kind="partition", path=f"dir/{does}", shown=shown, name=None, log_dir="dir")
+    return Unit(number=number, targets=(target,))
 
 
 def units(*does):
@@ -59,23 +54,18 @@ def scan(given, *, rows=2):
     if does == "raise":
         raise AwkwardError("an", "accident")
     if does == "fail":
-        return Outcome(
-            number=given.number, error=Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc")
-        )
+        failure = Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc")
+        return Outcome(number=given.number, error=failure)
     if does == "unpicklable":
         return Outcome(number=given.number, rows=[EpochRow(lambda: None)])
     if given.start < {"long": 3, "longest": 70}.get(does, 0):
         rest = replace(given, start=given.start + 1)
         return Outcome(number=given.number, rows=[EpochRow(given.number, given.start)], continuation=rest)
     if does == "long":
-        return Outcome(
-            number=given.number,
-            rows=[EpochRow(given.number, given.start)],
-            findings=[Finding("LOG-005", "end", "d", "f")],
-        )
-    return Outcome(
-        number=given.number, rows=[EpochRow(given.number, n, b"\0\xff", None) for n in range(rows)]
-    )
+        row, finding = EpochRow(given.number, given.start), Finding("LOG-005", "end", "d", "f")
+        return Outcome(number=given.number, rows=[row], findings=[finding])
+    answer = [EpochRow(given.number, n, b"\0\xff", None) for n in range(rows)]
+    return Outcome(number=given.number, rows=answer)
 
 
 def dies_once(given, *, marker):
@@ -94,9 +84,8 @@ def sleeps(given):
 
 def wide(given):
     """Answer with a row of 10,000 bytes that cannot be made fewer."""
-    return Outcome(
-        number=given.number, rows=[EpochRow(given.number, random.Random(given.number).randbytes(10_000))]
-    )
+    data = random.Random(given.number).randbytes(10_000)
+    return Outcome(number=given.number, rows=[EpochRow(given.number, data)])
 
 
 def compare(given):
@@ -121,9 +110,8 @@ def add(left, right):
 
 
 def paths(given):
-    return Outcome(
-        number=given.number, rows=[EpochRow(given.target.path, given.target.log_dir, given.target.shown)]
-    )
+    row = EpochRow(given.target.path, given.target.log_dir, given.target.shown)
+    return Outcome(number=given.number, rows=[row])
 
 
 def shape(outcomes):
@@ -154,21 +142,15 @@ class EngineSuite:
         outcomes = list(engine(Job(scan), units("answer", "long", "answer", "long", "answer")))
 
         assert [outcome.number for outcome in outcomes] == [0, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4]
-        assert [row[:2] for outcome in outcomes[1:5] for row in outcome.rows] == [
-            (1, 0),
-            (1, 1),
-            (1, 2),
-            (1, 3),
-        ]
+        assert [row[:2] for outcome in outcomes[1:5] for row in outcome.rows] == [(1, n) for n in range(4)]
         assert outcomes[4].findings == [Finding("LOG-005", "end", "d", "f")]
 
     def test_a_very_long_unit_is_continued_call_after_call(self, engine):
         outcomes = list(engine(Job(scan), units("longest", "answer", "longest")))
 
         assert [outcome.number for outcome in outcomes] == [0] * 71 + [1] + [2] * 71
-        assert [row[:2] for outcome in outcomes[72:] if outcome.continuation for row in outcome.rows] == [
-            (2, start) for start in range(70)
-        ]
+        rows = [row[:2] for outcome in outcomes[72:] if outcome.continuation for row in outcome.rows]
+        assert rows == [(2, start) for start in range(70)]
 
     def test_a_bad_unit_is_an_error_between_the_others(self, engine):
         outcomes = list(engine(Job(scan), units("answer", "fail", "answer")))
@@ -209,21 +191,14 @@ class EngineSuite:
         work = [replace(one, targets=(one.target, other.target)) for one, other in pairwise(units(*"abcd"))]
         outcomes = list(engine(Job(compare), work))
 
-        assert [[row[1:3] for row in outcome.rows] for outcome in outcomes] == [
-            [("a", "b")],
-            [("b", "c")],
-            [("c", "d")],
-        ]
+        assert [row[1:3] for outcome in outcomes for row in outcome.rows] == [*pairwise("abcd")]
 
     def test_outcomes_of_a_group_are_reduced_to_one_answer(self, engine):
         work = [replace(one, group=one.number // 70) for one in units(*["answer"] * 150)]
         outcomes = list(engine(Job(count, add), work))
 
-        assert [row.unit for outcome in outcomes for row in outcome.rows] == [
-            sum(range(70)),
-            sum(range(70, 140)),
-            sum(range(140, 150)),
-        ]
+        sums = [sum(range(70)), sum(range(70, 140)), sum(range(140, 150))]
+        assert [row.unit for outcome in outcomes for row in outcome.rows] == sums
         assert all(outcome.partial is None for outcome in outcomes)
 
     def test_an_error_in_a_group_is_reported_and_the_others_are_reduced(self, engine):

@@ -46,9 +46,8 @@ def test_the_pool_works_in_other_processes_and_in_several():
 def test_more_units_than_fit_the_window_stay_in_order():
     count = MOST_UNITS * 12 + 5
 
-    assert [outcome.number for outcome in pool(2)(Job(scan), units(*["answer"] * count))] == list(
-        range(count)
-    )
+    outcomes = pool(2)(Job(scan), units(*["answer"] * count))
+    assert [outcome.number for outcome in outcomes] == [*range(count)]
 
 
 def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatch):
@@ -63,9 +62,7 @@ def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatc
     monkeypatch.setattr(engine, "_answered", counted)
     outcomes = list(pool(2)(Job(long_units), units(*["answer"] * 3)))
 
-    assert [outcome.number for outcome in outcomes] == [
-        number for number in range(3) for _ in range(LONG + 1)
-    ]
+    assert [outcome.number for outcome in outcomes] == [n for n in range(3) for _ in range(LONG + 1)]
     assert max(sizes) <= 2 * LARGE
 
 
@@ -80,9 +77,8 @@ def ranges(count):
 def test_outcomes_that_are_kept_stay_as_they_are_while_others_come():
     outcomes = list(pool(2)(Job(large), ranges(60)))
 
-    assert [bytes(outcome.rows[0].buffers[0]) for outcome in outcomes] == [
-        bytes([number]) * 100_000 for number in range(60)
-    ]
+    kept = [bytes(outcome.rows[0].buffers[0]) for outcome in outcomes]
+    assert kept == [bytes([number]) * 100_000 for number in range(60)]
 
 
 def test_files_whose_answers_are_used_take_the_next_calls(monkeypatch):
@@ -178,9 +174,8 @@ def test_a_user_who_may_have_few_processes_and_threads_gets_the_answers_or_one_r
     most = f"resource.setrlimit(resource.RLIMIT_NPROC, ({processes}, {processes}))"
     printed = as_unprivileged(IMPORTED, f"{most}\n{REFUSED}")
 
-    assert printed == "0 1 1 1 1 2\n" or re.fullmatch(
-        r"--jobs cannot work here, use --jobs 1 \(.*\)\n", printed
-    )
+    refusal = r"--jobs cannot work here, use --jobs 1 \(.*\)\n"
+    assert printed == "0 1 1 1 1 2\n" or re.fullmatch(refusal, printed)
 
 
 def test_files_that_may_not_be_long_enough_are_a_refusal():
@@ -215,9 +210,7 @@ def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs)
     work = units(*["answer"] * 3)
     outcomes = list(pool(jobs)(Job(partial(all_die_once, marker=str(tmp_path / "died"))), work))
 
-    assert [(outcome.rows, outcome.error) for outcome in outcomes] == [
-        ([EpochRow(number)], None) for number in range(3)
-    ]
+    assert [(one.rows, one.error) for one in outcomes] == [([EpochRow(n)], None) for n in range(3)]
 
 
 @pytest.mark.parametrize("at", [0, 1, LONG // 2, LONG])

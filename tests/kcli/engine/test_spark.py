@@ -80,9 +80,8 @@ def test_a_worker_that_is_killed_is_no_ones_error(session, tmp_path, before):
     outcomes = list(spark()(Job(partial(dies_once, marker=str(tmp_path / "died"))), work))
 
     assert (tmp_path / "died").exists()
-    assert [(outcome.number, outcome.error, len(outcome.rows)) for outcome in outcomes] == [
-        (unit.number, None, 2) for unit in work
-    ]
+    found = [(outcome.number, outcome.error, len(outcome.rows)) for outcome in outcomes]
+    assert found == [(unit.number, None, 2) for unit in work]
 
 
 def test_who_is_interrupted_leaves_no_job_in_a_session_of_others(session):
@@ -107,12 +106,10 @@ def test_workers_that_do_not_see_a_path_are_named_before_any_work(session, monke
     monkeypatch.setattr(
         os.path, "exists", lambda path: path.endswith(("/unmounted", "/dir")) or is_there(path)
     )
-    work = units("answer", "fail")
 
-    with pytest.raises(
-        EngineMissingError, match=r"^the Spark worker on [^ ]+ does not see /[^ ]*/dir: mount it there"
-    ):
-        list(spark()(Job(scan), work))
+    said = r"^the Spark worker on [^ ]+ does not see /[^ ]*/dir: mount it there"
+    with pytest.raises(EngineMissingError, match=said):
+        list(spark()(Job(scan), units("answer", "fail")))
 
 
 def test_workers_that_see_every_path_work(session, monkeypatch, tmp_path):
@@ -129,19 +126,16 @@ def test_workers_that_cannot_run_kcli_say_why(session, monkeypatch):
     away.scan.__module__ = away.__name__
     monkeypatch.setitem(sys.modules, away.__name__, away)
 
-    with pytest.raises(
-        EngineMissingError,
-        match="the Spark workers cannot run kcli: ModuleNotFoundError: No module named 'installed_here",
-    ):
+    said = "the Spark workers cannot run kcli: ModuleNotFoundError: No module named 'installed_here"
+    with pytest.raises(EngineMissingError, match=said):
         list(spark()(Job(away.scan), units("answer")))
 
 
 def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setattr("kcli.engine.spark_session.NEEDED", ("pyspark_of_another_world",))
 
-    with pytest.raises(
-        EngineMissingError, match=r"needs pyspark_of_another_world: pip install 'kcli-for-kafka\[spark\]'"
-    ):
+    said = r"needs pyspark_of_another_world: pip install 'kcli-for-kafka\[spark\]'"
+    with pytest.raises(EngineMissingError, match=said):
         list(spark()(Job(scan), units("answer")))
 
 
@@ -160,18 +154,14 @@ def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_
     )
 
     assert inline.returncode == 4
-    assert (spread.stdout, spread.stderr, spread.returncode) == (
-        inline.stdout,
-        inline.stderr,
-        inline.returncode,
-    )
+    for name in ("stdout", "stderr", "returncode"):
+        assert getattr(spread, name) == getattr(inline, name)
 
 
 def test_no_java_is_one_line(log_dir):
     log_dir.partition("orders-0")
-    done = run_program(
-        [*KCLI, "ls", log_dir.path, "--spark"], env={**os.environ, "JAVA_HOME": "/no/such/place"}
-    )
+    line = [*KCLI, "ls", log_dir.path, "--spark"]
+    done = run_program(line, env={**os.environ, "JAVA_HOME": "/no/such/place"})
 
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == (
@@ -200,9 +190,8 @@ def test_a_wrong_spark_home_is_named(log_dir):
     done = ls_over_spark(log_dir, SPARK_HOME="/no/such/place")
 
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr.startswith(
-        "error --spark: SPARK_HOME is /no/such/place, and Spark does not start from there ("
-    )
+    said = "error --spark: SPARK_HOME is /no/such/place, and Spark does not start from there ("
+    assert done.stderr.startswith(said)
     assert "Java" not in done.stderr
 
 
@@ -213,9 +202,8 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
     done = ls_over_spark(log_dir, JAVA_HOME=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr.startswith(
-        "error --spark: Spark does not start with master local[1]: Error: this is no Java"
-    )
+    said = "error --spark: Spark does not start with master local[1]: Error: this is no Java"
+    assert done.stderr.startswith(said)
     assert done.stderr.endswith("; install Java 17 or newer, or set JAVA_HOME\n")
 
 
@@ -239,10 +227,8 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
 def test_the_exception_is_reported_and_not_the_end_of_its_trace(words, reported, monkeypatch):
     monkeypatch.delenv("SPARK_HOME", raising=False)
 
-    assert (
-        spark_session._why(RuntimeError("gone"), words, "m")
-        == f"Spark does not start with master m: {reported}"
-    )
+    why = spark_session._why(RuntimeError("gone"), words, "m")
+    assert why == f"Spark does not start with master m: {reported}"
 
 
 @pytest.mark.parametrize(

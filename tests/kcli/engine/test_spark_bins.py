@@ -40,8 +40,5 @@ def test_a_few_bins_a_core_and_more_for_much_data():
 
 def test_units_of_a_group_stay_together():
     units = [Unit(number=number, targets=(), end=5) for number in range(6)]
-    assert list(consecutive_bins([units[:2], units[2:3], units[3:]], 1, 1, 6)) == [
-        units[:2],
-        units[2:3],
-        units[3:],
-    ]
+    groups = [units[:2], units[2:3], units[3:]]
+    assert list(consecutive_bins(groups, 1, 1, 6)) == groups

@@ -39,33 +39,17 @@ def rows_in(directory, outcomes):
 
 class TestEngine:
     def test_workers_write_and_outcomes_have_no_rows(self, session, tmp_path):
-        outcomes = list(
-            spark(sink=Parts(str(tmp_path), VIEW))(
-                Job(scan), units("answer", "long", "fail", "longest", "raise", "answer")
-            )
-        )
+        work = units("answer", "long", "fail", "longest", "raise", "answer")
+        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(Job(scan), work))
 
         assert [outcome.number for outcome in outcomes] == list(range(6))
         assert [(outcome.rows, outcome.continuation) for outcome in outcomes] == [([], None)] * 6
         assert [outcome.taken for outcome in outcomes] == [2, 4, 0, 72, 0, 2]
-        assert [outcome.error and outcome.error.error for outcome in outcomes] == [
-            None,
-            None,
-            "corrupt",
-            None,
-            "internal",
-            None,
-        ]
+        errors = {outcome.number: outcome.error.error for outcome in outcomes if outcome.error}
+        assert errors == {2: "corrupt", 4: "internal"}
         assert [finding.code for outcome in outcomes for finding in outcome.findings] == ["LOG-005"]
-        longest = [(3, start) for start in range(70)] + [(3, 0), (3, 1)]
-        assert rows_in(tmp_path, outcomes) == [
-            (0, 0),
-            (0, 1),
-            *((1, n) for n in range(4)),
-            *longest,
-            (5, 0),
-            (5, 1),
-        ]
+        rows = {0: range(2), 1: range(4), 3: [*range(70), 0, 1], 5: range(2)}
+        assert rows_in(tmp_path, outcomes) == [(unit, row) for unit in rows for row in rows[unit]]
 
     def test_a_part_for_each_bin(self, session, tmp_path):
         outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(Job(scan), units(*["answer"] * 200)))
@@ -77,10 +61,8 @@ class TestEngine:
         assert len(os.listdir(tmp_path)) == 8
 
     def test_a_place_that_cannot_be_written_to_ends_it(self, session, tmp_path):
-        with pytest.raises(
-            NotWrittenError,
-            match="a Spark worker cannot write there: no such file or directory; it must be a place",
-        ):
+        said = "a Spark worker cannot write there: no such file or directory; it must be a place"
+        with pytest.raises(NotWrittenError, match=said):
             list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(Job(scan), units(*["answer"] * 9)))
 
     def test_a_bug_of_the_sink_is_no_death_of_a_worker(self, session, tmp_path):
@@ -107,15 +89,13 @@ assert rows_in(directory, outcomes) == [(unit, row) for unit in range(64) for ro
 
 def test_a_retried_task_writes_no_row_twice(tmp_path):
     (tmp_path / "parts").mkdir()
-    done = run_program(
-        [sys.executable, "-c", RETRIED, tmp_path / "parts", tmp_path / "marker"], env=ENVIRONMENT
-    )
+    line = [sys.executable, "-c", RETRIED, tmp_path / "parts", tmp_path / "marker"]
+    done = run_program(line, env=ENVIRONMENT)
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "marker").exists()
-    assert any(name.startswith(".kcli-") for name in os.listdir(tmp_path / "parts")), (
-        "the dead attempt had begun to write"
-    )
+    begun = [name for name in os.listdir(tmp_path / "parts") if name.startswith(".kcli-")]
+    assert begun, "the dead attempt had begun to write"
 
 
 COMMANDS = [
@@ -149,19 +129,16 @@ class TestCommands:
         assert [without(json.loads(compact(row))) for row in rows] == expected
         by_spark = session.read.parquet(os.path.abspath("x.parquet"))
         assert by_spark.columns == list(rows[0])
-        assert sorted(compact(plain(row.asDict(recursive=True))) for row in by_spark.collect()) == sorted(
-            map(compact, rows)
-        )
+        found = [compact(plain(row.asDict(recursive=True))) for row in by_spark.collect()]
+        assert sorted(found) == sorted(map(compact, rows))
 
     @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
     def test_the_parts_of_ndjson_are_what_stdout_has(self, ask, words):
         printed = ask(*words, "-o", "ndjson")
         ask(*words, "--out", "x.ndjson", "--spark")
 
-        assert (
-            without_head("".join(map(Path.read_text, sorted(Path("x.ndjson").glob("part-*")))))
-            == printed.stdout
-        )
+        parts = sorted(Path("x.ndjson").glob("part-*"))
+        assert without_head("".join(map(Path.read_text, parts))) == printed.stdout
 
     def test_every_part_of_csv_has_the_header(self, ask):
         printed = ask(*COMMANDS[0], "-o", "csv").stdout
@@ -195,9 +172,8 @@ class TestCommands:
         changing = {"arguments", "run", "started_timestamp", "ended_timestamp"}
         assert {**one, **dict.fromkeys(changing)} == {**many, **dict.fromkeys(changing)}
         batches = session.read.parquet(os.path.abspath("many/rows/type=dump_batch"))
-        assert batches.count() == sum(
-            len(rows) for place, rows in tables[0].items() if place.endswith("type=dump_batch")
-        )
+        (expected,) = (rows for place, rows in tables[0].items() if place.endswith("type=dump_batch"))
+        assert batches.count() == len(expected)
 
     def test_nothing_that_matches_is_an_empty_table(self, ask, session):
         result = ask(*COMMANDS[0], "--grep", "in no record", "--out", "x.parquet", "--spark")
