@@ -16,6 +16,7 @@ QUICK = 16
 KCLI, JOBS, ONE_CORE, SPARK = "kcli", "kcli --jobs 2", "kcli on one core", "kcli --spark"
 TOOL, SCAN, LS, LARGE = "DumpLogSegments", "kcli scan", "kcli ls", " (large)"
 STEPS = ("1x", "4x", "16x")
+EPOCH_END = b'"requested_epoch":5,"leader_epoch":5,"end_offset":101,'
 VALID, RECORD, LINE_END = b" isvalid: true", b" headerKeys: [", b"\n"
 DEEP = "--deep-iteration --print-data-log"
 KEY = "key-83212"
@@ -46,7 +47,10 @@ def lines(part: int = 1) -> list[Line]:
     tiny, large_tiny = Spec("tiny", GIB // 4 // part), Spec("tiny", GIB // part)
     lz4, large_lz4 = Spec("records.lz4", 1_600_000 // part), Spec("records.lz4", 6_400_000 // part)
     rlmm, commits = Spec("events", 48_000 // part), Spec("commits", 192_000 // part)
+    partitions, events = Spec("partitions", 9_600 // part), Spec("events", 480_000 // part)
     scan, records = "kcli scan -o ndjson", "kcli dump --records -o text"
+    ndjson = "kcli dump --records -o ndjson LOG0"
+    ends = "epoch end-offset --epoch all"
     scans = two_sizes(scan, {KCLI: "", JOBS: "--jobs 2"}) | two_sizes(f"taskset -c 0 {scan}", {ONE_CORE: ""})
     each_valid = of_each(VALID, expected=lambda facts: facts.batches)
     local = {JOBS: "--jobs 2", SPARK: "--spark-master local[2]"}
@@ -92,11 +96,7 @@ def lines(part: int = 1) -> list[Line]:
             "dump-ndjson-lz4",
             "dump --records -o ndjson, lz4, against its text",
             [lz4],
-            {
-                KCLI: "kcli dump --records -o ndjson LOG0",
-                JOBS: "kcli dump --records -o ndjson LOG0 --jobs 2",
-                TOOL: f"{TOOL} LOG0 {DEEP}",
-            },
+            {KCLI: ndjson, JOBS: f"{ndjson} --jobs 2", TOOL: f"{TOOL} LOG0 {DEEP}"},
             [ratio(KCLI, TOOL), ratio(JOBS, TOOL)],
             of_each(b'{"type":"dump_record",', only={KCLI, JOBS}),
         ),
@@ -142,17 +142,10 @@ def lines(part: int = 1) -> list[Line]:
             [ratio(JOBS + LARGE, KCLI + LARGE, 1.4), slopes(JOBS, KCLI, LARGE, "records", 1.4)],
             of_each(RECORD),
         ),
-        _growth("growth-bytes", "scan, 18 KB batches", large_big, "bytes", scan, scans_are_right),
-        _growth("growth-batches", "180-byte batches", large_tiny, "batches", "kcli dump -o text", each_valid),
-        _growth("growth-records", "dump --records, lz4", large_lz4, "records", records, of_each(RECORD)),
-        _growth(
-            "growth-partitions",
-            "epoch end-offset --epoch all",
-            Spec("partitions", 9_600 // part),
-            "records",
-            "kcli epoch end-offset --epoch all -o ndjson",
-            of_each(b'"requested_epoch":5,"leader_epoch":5,"end_offset":101,'),
-        ),
+        _growth("growth-bytes", "scan, 18 KB batches", large_big, scan, scans_are_right, "bytes"),
+        _growth("growth-batches", "180-byte batches", large_tiny, "kcli dump -o text", each_valid, "batches"),
+        _growth("growth-records", "dump --records, lz4", large_lz4, records, of_each(RECORD)),
+        _growth("growth-partitions", ends, partitions, f"kcli {ends} -o ndjson", of_each(EPOCH_END)),
         Line(
             "retention-segments",
             "retention of partitions of 7 segments, against ls",
@@ -161,19 +154,11 @@ def lines(part: int = 1) -> list[Line]:
             [ratio(KCLI, LS, 0.5)],
             of_each(b'"type":"retention_partition"', only={KCLI}),
         ),
-        _growth(
-            "growth-events",
-            "rlmm dump",
-            Spec("events", 480_000 // part),
-            "records",
-            "kcli rlmm dump -o ndjson",
-            of_each(LINE_END),
-        ),
+        _growth("growth-events", "rlmm dump", events, "kcli rlmm dump -o ndjson", of_each(LINE_END)),
         _growth(
             "growth-lives",
             "rlmm state, zstd, 50 events a batch",
-            Spec("lives.zstd", 480_000 // part),
-            "records",
+            events._replace(kind="lives.zstd"),
             "kcli rlmm state -o ndjson",
             of_each(LINE_END, expected=lambda facts: alive(facts.records)),
         ),
@@ -181,7 +166,6 @@ def lines(part: int = 1) -> list[Line]:
             "growth-metadata",
             "metadata show of a metadata log",
             Spec("metadata", 1_000_000 // part),
-            "records",
             "kcli metadata show -o ndjson",
             of_each(b'"complete":true', expected=lambda facts: 1),
         )._replace(figures=[growth(STEPS, "records"), within(STEPS[-1], 5)]),
@@ -232,7 +216,7 @@ def _text(name: str, what: str, spec: Spec, words: str, *targets: float | None) 
     return Line(name, f"dump -o text, {what}", [spec], commands, figures, all_same)
 
 
-def _growth(name: str, work: str, largest: Spec, unit: str, command: str, check: Check) -> Line:
+def _growth(name: str, work: str, largest: Spec, command: str, check: Check, unit: str = "records") -> Line:
     specs = [largest._replace(amount=largest.amount // part) for part in (16, 4, 1)]
     commands = {step: f"{command} DIR{number}" for number, step in enumerate(STEPS)}
     return Line(name, work, specs, commands, [growth(STEPS, unit)], check, most=3)
