@@ -3,33 +3,10 @@
 from pkgutil import get_data
 
 TOPICS = (
-    "intro",
-    "runbooks",
-    "epochs",
-    "startup",
-    "truncation",
-    "replication",
-    "failover",
-    "metadata",
-    "lookup",
-    "group",
-    "transactions",
-    "retention",
-    "tiered-storage",
-    "dump",
-    "check",
-    "scan",
-    "sql",
-    "spark",
-    "api",
-    "output",
-    "findings",
-    "settings",
-    "performance",
-    "verified",
-    "design",
-    "tests",
-    "glossary",
+    *("intro", "runbooks", "epochs", "startup", "truncation", "replication", "failover", "metadata"),
+    *("lookup", "group", "transactions", "retention", "tiered-storage", "dump", "check", "scan"),
+    *("sql", "spark", "api", "output", "findings", "settings", "performance"),
+    *("verified", "design", "tests", "glossary"),
 )
 """The names of the pages, in the order of reading."""
 
