@@ -19,16 +19,7 @@ class ExitStatus(IntEnum):
     INTERRUPTED = 130
 
 
-PRECEDENCE = (
-    ExitStatus.INTERRUPTED,
-    ExitStatus.INTERNAL,
-    ExitStatus.REFUSED,
-    ExitStatus.USAGE,
-    ExitStatus.SOME_UNANSWERED,
-    ExitStatus.NOTHING_ANSWERED,
-    ExitStatus.FINDINGS,
-    ExitStatus.CLEAN,
-)
+PRECEDENCE = tuple(map(ExitStatus, (130, 70, 5, 2, 4, 3, 1, 0)))
 
 
 def worst(*statuses: ExitStatus) -> ExitStatus:
