@@ -55,7 +55,7 @@ class Commands(GroupOfCommands):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.made: dict[tuple[str, tuple[str | None, ...]], Any] = {}
+        self.made: dict[tuple[str | None, ...], Any] = {}
         """Commands by name and what is named below them: each takes a while to make."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
@@ -101,15 +101,21 @@ class Commands(GroupOfCommands):
         if cmd_name not in COMMAND_NAMES:
             return None
         group = _group(cmd_name)
-        named = tuple(one.name for one in group.registered_commands if one.name in self.named_below)
-        if (cmd_name, named) not in self.made:
-            command = _made(group, named)
+        named = [one for one in group.registered_commands if one.name in self.named_below]
+        key = (cmd_name, *(one.name for one in named))
+        if key not in self.made:
+            if named and named != group.registered_commands:
+                group = copy(group)
+                group.registered_commands = named
+                command: Any = typer.main.get_group(group)
+            else:
+                command = typer.main.get_command(group)
             command.name = cmd_name
             version = copy(next(parameter for parameter in self.params if parameter.name == "version"))
             version.expose_value = False
             _finish(command, (cmd_name,), version)
-            self.made[cmd_name, named] = command
-        return self.made[cmd_name, named]
+            self.made[key] = command
+        return self.made[key]
 
 
 OTHER_WORDS = {
@@ -139,16 +145,6 @@ def _group(cmd_name: str) -> Group:
         group = Group()
         group.command(cmd_name)(getattr(module, name))
     return group
-
-
-def _made(group: Group, named: Sequence[str | None]) -> Any:
-    """Return the command of a group, with the named one below it alone: each takes a while."""
-    below = [one for one in group.registered_commands if one.name in named]
-    if below in ([], group.registered_commands):
-        return typer.main.get_command(group)
-    narrowed = copy(group)
-    narrowed.registered_commands = below
-    return typer.main.get_group(narrowed)
 
 
 def _finish(command: Any, words: tuple[str, ...], version: Any) -> None:
