@@ -62,7 +62,7 @@ class Out:
 
     def head(self, summary: RunSummary) -> tuple[HeadColumn, ...]:
         """The columns before those of each row."""
-        return head_of(socket.gethostname(), run_name(summary), self.labels)
+        return head_of(socket.gethostname(), str(iso(summary.started_ms)), self.labels)
 
     def refuse_inputs(self, file_set: FileSet) -> None:
         """Refuse a target that is an input, or inside any log dir or partition directory."""
@@ -235,11 +235,6 @@ def labels_of(words: list[str] | None) -> dict[str, str]:
     return labels
 
 
-def run_name(summary: RunSummary) -> str:
-    """Return the time when a run began: together with its host, its name."""
-    return str(iso(summary.started_ms))
-
-
 def run_record(view: View, summary: RunSummary) -> dict[str, object]:
     """Return what run.json says of a run that is complete; times are epoch milliseconds."""
     findings, failures = summary.messages()
@@ -250,7 +245,7 @@ def run_record(view: View, summary: RunSummary) -> dict[str, object]:
         "arguments": sys.argv[1:],
         "kcli_version": __version__,
         "host": socket.gethostname(),
-        "run": run_name(summary),
+        "run": iso(summary.started_ms),
         "started_timestamp": summary.started_ms,
         "ended_timestamp": clock_ms(),
         "inputs": summary.inputs,

@@ -15,11 +15,11 @@ from kcli.cli.inputs import size_of
 from kcli.cli.summary import RunSummary
 from kcli.cli.terminal import LEAST_WIDTH, is_colored, is_dumb, width
 from kcli.engine.contract import Outcome, Unit
-from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.kafka.findings.findings import SEVERITIES
 from kcli.output.formats import TABLE, TEXT
 from kcli.output.text import failure_line, finding_lines
 from kcli.output.view import View
-from kcli.rows import Failure, Item, TextBlock
+from kcli.rows import Item, TextBlock
 
 Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
 Done: TypeAlias = Callable[[Outcome], None]
@@ -63,27 +63,21 @@ def print_rows(
 def print_messages(summary: RunSummary, output: Output, *, with_findings: bool) -> None:
     """Write findings (explained by -v), errors and the number of unread inputs to stderr."""
     findings, failures = summary.messages()
-    asks_for_info = output.verbose > 0 or output.fail_on == SEVERITIES[0]
+    explained = output.verbose > 0
+    asks_for_info = explained or output.fail_on == SEVERITIES[0]
     shown = [one for one in findings if with_findings and (asks_for_info or one.severity != SEVERITIES[0])]
-    if sys.stderr.isatty():
-        lines = _for_people(shown, failures, output)
+    if sys.stderr.isatty():  # findings by code, and all folded to the terminal
+        from kcli.output.text import failure_lines, grouped_lines
+
+        columns, colored = max(width(), LEAST_WIDTH), is_colored(output.color, sys.stderr)
+        lines = [*grouped_lines(shown, explained=explained, width=columns, is_colored=colored)]
+        lines += failure_lines(failures, width=columns, is_colored=colored)
     else:
-        lines = [*finding_lines(shown, explained=output.verbose > 0), *map(failure_line, failures)]
+        lines = [*finding_lines(shown, explained=explained), *map(failure_line, failures)]
     if summary.unread and summary.inputs > 1 and failures[0].error != "nothing-matched":
         lines.append(f"kcli: {summary.unread} of {summary.inputs} partitions and files gave an error")
     for line in lines:
         say(line)
-
-
-def _for_people(findings: list[Finding], failures: list[Failure], output: Output) -> list[str]:
-    """Return findings by code, and errors, folded to the terminal."""
-    from kcli.output.text import failure_lines, grouped_lines
-
-    columns, colored = max(width(), LEAST_WIDTH), is_colored(output.color, sys.stderr)
-    return [
-        *grouped_lines(findings, explained=output.verbose > 0, width=columns, is_colored=colored),
-        *failure_lines(failures, width=columns, is_colored=colored),
-    ]
 
 
 def progress(units: list[Unit], output: Output, view: View) -> AbstractContextManager[Done]:
