@@ -31,7 +31,7 @@ def report(
     Example: kcli report /var/lib/kafka/data --out incident.html
     """
     from commands.app import app
-    from kcli.cli.inputs import named_paths
+    from kcli.cli.inputs import named_paths, server_properties
     from kcli.cli.report import SECTIONS, errors_of, exit_status, report_blocks, section_of
     from kcli.cli.typer_command import command_of
     from kcli.kafka.kraft.meta_properties import NEWEST
@@ -44,7 +44,11 @@ def report(
     form = format_of(None, out, is_terminal=False) if out else None
     if out is None or form not in {HTML, MARKDOWN}:
         raise UsageError("expected --out FILE.html, or FILE.md, where the page is written")
-    _check(inputs, kafka_version, metadata)
+    # words that a command would refuse: its section would say so, and none else
+    inputs.selection()
+    server_properties(inputs)
+    log_dir_of_metadata(metadata)
+    parse_release(kafka_version)
     listed = list(named_paths(inputs))
     _refuse(out, listed)
     begin_run()
@@ -67,17 +71,6 @@ def report(
     for failure in errors_of(sections):
         say(failure_line(failure))
     raise typer.Exit(exit_status(sections))
-
-
-def _check(inputs: Inputs, kafka_version: str | None, metadata: str | None) -> None:
-    """Raise UsageError for words that a command would refuse: its section would say so, and none else."""
-    from kcli.cli.inputs import server_properties
-
-    inputs.selection()
-    server_properties(inputs)
-    log_dir_of_metadata(metadata)
-    if kafka_version is not None:
-        parse_release(kafka_version)
 
 
 def _words(inputs: Inputs, given: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -36,19 +36,14 @@ def complete(name: str, choices: Iterable[str], context: Any, incomplete: str) -
         last = incomplete[len(incomplete.rstrip(NAME_LETTERS)) :]
         head = incomplete.removesuffix(last)
     used = head.split(",")
-    return [
-        (head + word, meaning)
-        for word, meaning in _meanings(name, choices, context)
-        if word.startswith(last) and word not in used
-    ]
-
-
-def _meanings(name: str, choices: Iterable[str], context: Any) -> Meanings:
+    meanings: Meanings = [(word, "") for word in choices]
     if name in ARGUMENTS:
-        return ARGUMENTS[name](context)
-    if name in WORDS_OF_OPTIONS:
-        return WORDS_OF_OPTIONS[name](" ".join(context.command.words))
-    return [(word, "") for word in choices]
+        meanings = ARGUMENTS[name](context)
+    elif name in WORDS_OF_OPTIONS:
+        meanings = WORDS_OF_OPTIONS[name](" ".join(context.command.words))
+    return [
+        (head + word, meaning) for word, meaning in meanings if word.startswith(last) and word not in used
+    ]
 
 
 def _formats(command: str) -> Meanings:
