@@ -42,7 +42,16 @@ def check(
     if since is not None and quick:
         raise UsageError("--since and --quick contradict each other: headers alone prove nothing for later")
     version = None if kafka_version is None else parse_release(kafka_version)
-    state = None if since is None else _state(since, records=records)
+    state = None
+    if since is not None:
+        from kcli.jobs.check.incremental import IncrementalState, StateError
+
+        refuse_log_dirs(f"--since {since}", since)
+        text = read_text("--since", since, MOST_STATE)
+        try:
+            state = IncrementalState(text, records=records)
+        except StateError as error:
+            raise UsageError(f"--since {since}: {error}") from error
     options = ScanOptions(
         max_batch_bytes=reading.max_batch_bytes,
         rate=reading.bytes_per_second,
@@ -52,7 +61,7 @@ def check(
     try:
         run(made("check", given, options, records=records, quick=quick, state=state, version=version))
     finally:
-        if state is not None and since is not None:
+        if state and since:
             replace_file("--since", since, state.dumps())
 
 
@@ -114,15 +123,3 @@ def made(
         reduce=reduce_of,
         rows_from_reduce=True,
     )
-
-
-def _state(path: str, *, records: bool) -> "IncrementalState":
-    """Return the state in a file; an empty one where there is none."""
-    from kcli.jobs.check.incremental import IncrementalState, StateError
-
-    refuse_log_dirs(f"--since {path}", path)
-    text = read_text("--since", path, MOST_STATE)
-    try:
-        return IncrementalState(text, records=records)
-    except StateError as error:
-        raise UsageError(f"--since {path}: {error}") from error
