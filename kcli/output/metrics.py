@@ -77,13 +77,9 @@ class Gauges:
         name = self._prefix + name
         yield f"# HELP {name} {text}\n# TYPE {name} gauge\n"
         for values, number in series.items():
-            yield f"{name}{_labels(labels, values)} {number}\n"
-
-
-def _labels(names: Sequence[str], values: Labels) -> str:
-    """Return labels as Prometheus reads them; nothing for none."""
-    pairs = (f'{name}="{value.translate(_LABEL_ESCAPES)}"' for name, value in zip(names, values, strict=True))
-    return "{" + ",".join(pairs) + "}" if names else ""
+            escaped = (value.translate(_LABEL_ESCAPES) for value in values)
+            pairs = ",".join(f'{label}="{text}"' for label, text in zip(labels, escaped, strict=True))
+            yield f"{name}{{{pairs}}} {number}\n" if labels else f"{name} {number}\n"
 
 
 def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> int:

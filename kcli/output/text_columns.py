@@ -130,11 +130,6 @@ def base64(values: Array) -> TextColumn:
     return pa.Array.from_buffers(kind, len(sizes), [None, pa.py_buffer(ends), pa.py_buffer(encoded)])
 
 
-def with_null(values: TextColumn, null: str) -> TextColumn:
-    """Return texts with another one for each null."""
-    return values if isinstance(values, str) else pc.coalesce(values, _scalar(null))
-
-
 def same_text(values: Array) -> str | None:
     """Return the text that all of an array are; None where they differ or one is null."""
     bounds = bounds_of(values)
@@ -233,7 +228,7 @@ def _cells(values: Array, style: RowStyle) -> Cells:
         cells = true_or_false(values)
     else:
         cells = integer_texts(values)
-    return with_null(cells, null) if values.null_count else cells
+    return cells if isinstance(cells, str) or not values.null_count else pc.coalesce(cells, _scalar(null))
 
 
 def _text_cells(values: Array, style: RowStyle) -> TextColumn:

@@ -49,15 +49,9 @@ class SharedColumn(NamedTuple):
         """Yield the column where rows differ."""
         values: dict[Any, None] = dict.fromkeys(map(self.value, rows))
         if len(values) > 1 and self.header:
-            value = self.value
-            if self.are_paths:
-                short = short_dirs(path for path in values if path is not None)
-                value = partial(_short, value, short)
+            short = short_dirs(path for path in values if path is not None) if self.are_paths else {}
+            value = (lambda row: short.get(self.value(row) or "")) if self.are_paths else self.value
             yield ShownColumn(self.header, value, self.kind, self.rank, may_overflow=self.may_overflow)
-
-
-def _short(value: Callable[[Any], str | None], short: dict[str, str], row: Any) -> str | None:
-    return short.get(value(row) or "")
 
 
 def where_of(row: Any) -> Where | None:
