@@ -31,7 +31,6 @@ KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
 DONE_TO_SEGMENTS = {KEEP: "kept", CUT: "cut", DELETE: "deleted", CREATE: "created"}
 SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
 SIGN_STYLES = {"~": "yellow", "-": "red", "+": "green"}
-SIZES = ("size_before", "size_after")
 ANSWERS = {"high-watermark": "", "remote-offset": "moved to tiered storage"}
 """Of leaders, where the rule says it; else an epoch and its end."""
 CONCLUSIONS = {
@@ -106,7 +105,9 @@ def _segment_lines(row: TruncationRow) -> Iterator[SegmentLine]:
         lines = [(segment, segment.base_offset) for segment in group]
         note = notes.get(action, str(action))
         if len(lines) > MOST_SEGMENTS:
-            before, after = (sum(getattr(one, size) or 0 for one, _ in lines) for size in SIZES)
+            before, after = (
+                sum(getattr(one, size) or 0 for one, _ in lines) for size in ("size_before", "size_after")
+            )
             note = f"{counted(len(lines), 'segment')}: {action}"
             after = None if action == DELETE else after
             lines = [(lines[0][0]._replace(size_before=before, size_after=after), lines[-1][1])]
