@@ -12,7 +12,7 @@ from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.rows.compact import CompactPartitionRow, CompactRecordRow, CompactSegmentRow
+from kcli.rows.retention import CompactPartitionRow, CompactRecordRow, CompactSegmentRow
 
 KEEPS_ITS_END = (4, 4)
 """Before this release the last batch of a cleaning stayed, though empty; since then that below the high

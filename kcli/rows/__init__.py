@@ -70,7 +70,7 @@ COMMANDS = {
     "txn list": "transactions.TransactionRow",
     "txn open": "transactions.OpenTransactionRow",
     "retention": "retention.RetentionRow retention.RetentionPartitionRow",
-    "compact": "compact.CompactPartitionRow compact.CompactSegmentRow compact.CompactRecordRow",
+    "compact": "retention.CompactPartitionRow retention.CompactSegmentRow retention.CompactRecordRow",
     "ls": "partitions.PartitionRow partitions.DiskSumRow",
     "scan": "scan.ScanSegmentRow scan.ScanPartitionRow",
     "check": "checks.CheckRow",

@@ -7,7 +7,6 @@ of its own, which is called `event_broker_id` here.
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.compact import CompactPartitionRow
 from kcli.rows.declare import Column, declared_type
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 from kcli.rows.epochs import EpochRow
@@ -16,7 +15,7 @@ from kcli.rows.head import HOST
 from kcli.rows.metadata import MetadataBrokerRow, MetadataConfigRow, MetadataPartitionRow, MetadataTopicRow
 from kcli.rows.partitions import WHERE, PartitionRow
 from kcli.rows.remote_metadata import RlmmEventRow
-from kcli.rows.retention import RetentionPartitionRow, RetentionRow
+from kcli.rows.retention import CompactPartitionRow, RetentionPartitionRow, RetentionRow
 from kcli.rows.scan import ScanSegmentRow
 from kcli.rows.transactions import ProducerRow, TransactionRow
 

@@ -16,9 +16,8 @@ from kcli.output.table.fitted_table import sentences
 from kcli.output.table.table_view import TableInput, TableView, draw_tables, table_view
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, moment, size
-from kcli.rows.compact import CompactPartitionRow
 from kcli.rows.partitions import Where
-from kcli.rows.retention import RetentionPartitionRow, RetentionRow
+from kcli.rows.retention import CompactPartitionRow, RetentionPartitionRow, RetentionRow
 from kcli.words import duration
 
 BAR = 12
