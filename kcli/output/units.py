@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from typing import Any
 
 from kcli.output.values import iso
 from kcli.words import DAY
@@ -66,6 +68,12 @@ def only_day(timestamps: Iterable[int | None]) -> str | None:
 def joined(parts: Iterable[object]) -> str:
     """Return the parts that are not empty with commas between."""
     return ", ".join(str(part) for part in parts if part)
+
+
+def sums(rows: Iterable[Any], *names: str) -> list[int]:
+    """Return the sum of each of several attributes of rows; nulls count as 0."""
+    values = zip(*map(attrgetter(*names), rows), strict=True)
+    return [sum(filter(None, column)) for column in values] or [0] * len(names)
 
 
 def tally(counts: Mapping[str, int]) -> str:

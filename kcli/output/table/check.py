@@ -15,7 +15,7 @@ from kcli.output.table.columns import STYLES, ShownColumn, by_dir, codes
 from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import common_dir, name_of
 from kcli.output.table.table_view import TableInput, TableView, table_view
-from kcli.output.units import counted, joined, size, tally
+from kcli.output.units import counted, joined, size, sums, tally
 from kcli.rows.checks import (
     CLEAN,
     DAMAGED,
@@ -129,9 +129,7 @@ def _severity(row: CheckRow | EpochCheckRow) -> str:
 def _checked(rows: Sequence[CheckRow]) -> str:
     """Return what was read; of logs alone, and of remote segments, that is the batches."""
     partitions = [row for row in rows if not row.is_log_dir]
-    batches, segments, size_read = (
-        sum(getattr(row, name) or 0 for row in partitions) for name in ("batches", "segments", "log_bytes")
-    )
+    batches, segments, size_read = sums(partitions, "batches", "segments", "log_bytes")
     more = any(row.log_end_offset is not None or row.errors for row in partitions)
     read = f"{counted(batches, 'batch', 'batches')} in {counted(segments, 'segment')} ({size(size_read)})"
     return f"Checked: {joined((read, CHECKED_TOO if more else ''))}." if partitions else ""

@@ -13,7 +13,7 @@ from formats.messages.transaction import TRANSACTION_STATES
 from kcli.output.table.columns import ShownColumn, contents
 from kcli.output.table.fitted_table import table
 from kcli.output.table.table_view import TableInput, TableView, table_view
-from kcli.output.units import counted, joined, moment, size, tally
+from kcli.output.units import counted, joined, moment, size, sums, tally
 from kcli.output.values import one_line
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 
@@ -44,8 +44,8 @@ def _flags(row: DumpBatchRow) -> str:
 def _batch_total(rows: Sequence[DumpBatchRow]) -> str:
     codecs = Counter(row.compression for row in rows)
     bad = sum(not row.is_valid for row in rows)
-    records = counted(sum(row.count or 0 for row in rows), "record")
-    total = f"{counted(len(rows), 'batch', 'batches')}, {records}, {size(sum(row.size for row in rows))}"
+    records, length = sums(rows, "count", "size")
+    total = f"{counted(len(rows), 'batch', 'batches')}, {counted(records, 'record')}, {size(length)}"
     used = f" ({tally(dict(codecs.most_common()))})" if set(codecs) != {UNCOMPRESSED} else ""
     return f"{total}{used}. {f'{counted(bad, BAD_CHECKSUM)}.' if bad else 'Every checksum is right.'}"
 

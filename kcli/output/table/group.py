@@ -7,7 +7,7 @@ from operator import attrgetter
 from kcli.output.table.columns import ShownColumn
 from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import table_view
-from kcli.output.units import counted, joined, number, size
+from kcli.output.units import counted, joined, number, size, sums
 from kcli.rows.groups import GroupMemberRow, GroupOffsetRow, GroupRow, GroupStorageRow
 
 BAD = {"out-of-range": "out of range", "diverged": "diverged"}
@@ -50,9 +50,8 @@ GROUP = table_view(
 
 
 def _storage_verdict(rows: Sequence[GroupStorageRow]) -> str:
-    total, dirty = sum(row.record_bytes for row in rows), sum(row.dirty_bytes for row in rows)
-    counts = f"{counted(sum(row.records for row in rows), 'record')}, {size(total)}"
-    return f"{counts}; {size(dirty)} of them not cleaned yet."
+    records, total, dirty = sums(rows, "records", "record_bytes", "dirty_bytes")
+    return f"{counted(records, 'record')}, {size(total)}; {size(dirty)} of them not cleaned yet."
 
 
 GROUP_STORAGE = table_view(

@@ -18,9 +18,8 @@ EXPECTED_REASONS = {"in batch", "found"}
 
 
 def _asked(row: LookupTimestampRow) -> str:
-    if row.timestamp is None:
-        return "newest record"
-    return f"at or after {moment(row.timestamp, with_ms=True)} UTC"
+    at = row.timestamp
+    return "newest record" if at is None else f"at or after {moment(at, with_ms=True)} UTC"
 
 
 def _batch(row: LookupOffsetRow) -> tuple[int, int] | None:

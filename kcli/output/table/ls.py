@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from formats.names import CLUSTER_METADATA
 from kcli.output.table.columns import STYLES, ShownColumn, by_dir, codes, severity_of
 from kcli.output.table.table_view import TableInput, TableView, table_view
-from kcli.output.units import counted, joined, size
+from kcli.output.units import counted, joined, size, sums
 from kcli.rows.partitions import CheckpointRow, DiskSumRow, PartitionRow
 
 NORMAL = "normal"
@@ -56,14 +56,9 @@ def _is_unknown(row: PartitionRow) -> bool:
 def _total(rows: Sequence[PartitionRow]) -> str:
     states = Counter(row.state for row in rows if row.state != NORMAL)
     unknown = list(filter(_is_unknown, rows))
-    total = joined(
-        (
-            counted(len(rows), "partition"),
-            counted(sum(row.segments for row in rows), "segment"),
-            f"{size(sum(row.disk_bytes for row in rows))} on disk",
-            *(f"{count} {state}" for state, count in states.items()),
-        )
-    )
+    segments, disk = sums(rows, "segments", "disk_bytes")
+    of = (counted(len(rows), "partition"), counted(segments, "segment"), f"{size(disk)} on disk")
+    total = joined((*of, *(f"{count} {state}" for state, count in states.items())))
     if not unknown:
         return f"Total: {total}."
     why = "The broker was running, or not stopped cleanly"
@@ -94,7 +89,7 @@ CHECKPOINT = table_view(
 
 
 def _disk_verdict(rows: Sequence[DiskSumRow]) -> str:
-    disk, leaving = (sum(getattr(row, name) for row in rows) for name in ("disk_bytes", "leaving_bytes"))
+    disk, leaving = sums(rows, "disk_bytes", "leaving_bytes")
     goes = f" {size(leaving)} of it go by themselves once the broker runs." if leaving else ""
     largest = max(rows, key=lambda row: row.disk_bytes)
     share = f" {largest.name} takes {largest.disk_bytes / disk:.0%}." if disk and len(rows) > 1 else ""

@@ -15,7 +15,7 @@ from kcli.output.table.columns import ShownColumn, offsets_column
 from kcli.output.table.fitted_table import sentences
 from kcli.output.table.table_view import TableInput, TableView, draw_tables, table_view
 from kcli.output.table.timeline import Timeline
-from kcli.output.units import counted, moment, size
+from kcli.output.units import counted, moment, size, sums
 from kcli.rows.partitions import Where
 from kcli.rows.retention import CompactPartitionRow, RetentionPartitionRow, RetentionRow
 from kcli.words import duration
@@ -270,11 +270,10 @@ RETENTION_PARTITION = table_view(
 
 def _cleaning(rows: Sequence[CompactPartitionRow]) -> str:
     """Return what a cleaning frees, of how many logs it would happen next."""
-    read, written = (sum(getattr(row, name) for row in rows) for name in ("bytes_read", "bytes_written"))
+    read, written, picked = sums(rows, "bytes_read", "bytes_written", "picked")
     cleaned = sum(row.passes > 0 for row in rows)
     if not cleaned:
         return "A cleaning finds nothing to clean."
-    picked = sum(row.picked for row in rows)
     due = f"{picked} of {counted(len(rows), 'log')} due now" if picked else "no log is due now"
     return f"A cleaning frees {size(max(read - written, 0))} of {size(read)}; {due}."
 

@@ -9,7 +9,7 @@ from typing import Any
 from kcli.kafka.findings.findings import Finding
 from kcli.output.table.columns import ShownColumn, offsets_column, severity_of
 from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView, table_view
-from kcli.output.units import counted, joined, size, tally
+from kcli.output.units import counted, joined, size, sums, tally
 from kcli.rows.scan import ScanSegmentRow, ScanSummary
 
 ZEROS = "LOG-004"
@@ -123,10 +123,9 @@ def _result(row: Any, findings: Sequence[Finding], after: str | None) -> str:
 
 def _total(rows: Sequence[Any]) -> str:
     """Return what all rows hold, and how many checksums are right."""
-    batches, records, right, wrong, unchecked = (
-        sum(getattr(row.summary, name) or 0 for row in rows)
-        for name in ("batches", "records", "valid_batches", "invalid_batches", "unchecked_batches")
-    )
+    summaries = [row.summary for row in rows]
+    batches, records, right = sums(summaries, "batches", "records", "valid_batches")
+    wrong, unchecked = sums(summaries, "invalid_batches", "unchecked_batches")
     checksums = tally({"checksums right": right, "wrong": wrong, "not checked": unchecked})
     contents = f"{counted(batches, 'batch', 'batches')}, {counted(records, 'record')}"
     read = size(sum(row.log_bytes for row in rows))

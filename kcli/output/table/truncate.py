@@ -14,7 +14,7 @@ from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, table_view
 from kcli.output.table.timeline import Timeline
-from kcli.output.units import counted, period, size, tally
+from kcli.output.units import counted, period, size, sums, tally
 from kcli.rows.bad_news import loses_records
 from kcli.rows.truncation import TruncatedSegment, TruncationRound, TruncationRow
 
@@ -105,12 +105,10 @@ def _segment_lines(row: TruncationRow) -> Iterator[SegmentLine]:
         lines = [(segment, segment.base_offset) for segment in group]
         note = notes.get(action, str(action))
         if len(lines) > MOST_SEGMENTS:
-            before, after = (
-                sum(getattr(one, size) or 0 for one, _ in lines) for size in ("size_before", "size_after")
-            )
+            before, after = sums((one for one, _ in lines), "size_before", "size_after")
             note = f"{counted(len(lines), 'segment')}: {action}"
-            after = None if action == DELETE else after
-            lines = [(lines[0][0]._replace(size_before=before, size_after=after), lines[-1][1])]
+            first = lines[0][0]._replace(size_before=before, size_after=None if action == DELETE else after)
+            lines = [(first, lines[-1][1])]
         yield from (SegmentLine(segment, ends.get(last, last), note) for segment, last in lines)
 
 
