@@ -30,13 +30,6 @@ def opened(path):
     return raised.value
 
 
-def test_a_removed_file_is_a_removal(directory):
-    (directory / LOG).unlink()
-    gone = removal(opened(directory / LOG))
-    assert gone == Removal(str(directory / LOG), None)
-    assert gone.message == "removed after it was listed"
-
-
 @pytest.mark.parametrize(
     ("name", "new"),
     [
@@ -62,15 +55,33 @@ def test_a_renamed_directory_is_a_removal_with_its_new_name(directory, suffix):
     assert removal(opened(directory / LOG)) == Removal(str(directory), new)
 
 
-def test_a_removed_directory_is_a_removal(directory):
-    directory.rename(directory.parent.parent / "elsewhere")
-    assert removal(opened(directory / LOG)) == Removal(str(directory), None)
-
-
-def test_a_file_of_a_directory_that_is_being_emptied_is_a_removal(directory):
+def emptied(directory):
     for path in directory.iterdir():
         path.unlink()
-    assert removal(opened(directory / LOG)) == Removal(str(directory / LOG), None)
+
+
+def unmounted(directory):
+    log_dir = directory.parent
+    log_dir.rename(log_dir.with_name("unmounted"))
+    log_dir.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("change", "gone"),
+    [
+        (lambda directory: (directory / LOG).unlink(), LOG),
+        (lambda directory: directory.rename(directory.parent.parent / "elsewhere"), ""),
+        (emptied, LOG),
+        (lambda directory: directory.parent.rename(directory.parent.parent / "elsewhere"), None),
+        (unmounted, None),
+    ],
+    ids=["file", "directory", "emptied directory", "log dir", "unmounted disk"],
+)
+def test_what_is_gone_was_removed_unless_the_disk_is_gone(directory, change, gone):
+    change(directory)
+    found = removal(opened(directory / LOG))
+    assert found == (None if gone is None else Removal(str(directory / gone), None))
+    assert found is None or found.message == "removed after it was listed"
 
 
 def test_a_file_that_is_there_again_was_replaced(directory):
@@ -82,26 +93,10 @@ def test_a_file_that_is_there_again_was_replaced(directory):
     assert gone.message == "replaced while it was read"
 
 
-def test_a_file_of_a_log_dir_that_is_gone_is_none(directory):
-    directory.parent.rename(directory.parent.parent / "elsewhere")
-    assert removal(opened(directory / LOG)) is None
-
-
-def test_a_file_of_a_log_dir_whose_disk_is_unmounted_is_none(directory):
-    log_dir = directory.parent
-    log_dir.rename(log_dir.with_name("unmounted"))
-    log_dir.mkdir()
-    assert removal(opened(directory / LOG)) is None
-
-
-def test_a_link_that_leads_nowhere_is_none(directory):
+def test_a_link_that_leads_nowhere_and_a_directory_are_none(directory):
     (directory / "link.log").symlink_to("nowhere")
-    assert removal(opened(directory / "link.log")) is None
-
-
-def test_an_error_of_another_kind_is_none(directory):
     (directory / "0.log").mkdir()
-    assert removal(opened(directory / "0.log")) is None
+    assert [removal(opened(directory / name)) for name in ("link.log", "0.log")] == [None, None]
 
 
 @pytest.mark.parametrize(
