@@ -36,7 +36,7 @@ class Batches(NamedTuple):
 
 
 def good_batches(window: Window, marker_types: NDArray[np.int8] | None) -> Batches:
-    """Return the good batches of a window, whose bytes are not needed; None: nobody looked for markers."""
+    """Return the good batches of a window, whose bytes are not needed; None: no markers were looked for."""
     fields, positions, kinds = window.fields, window.positions, _kinds(window.fields, marker_types)
     bad = positions[:0]
     if window.valid is not None and not window.valid.all():
