@@ -47,15 +47,6 @@ def only(image):
     return partition
 
 
-def test_records_of_a_transaction_count_from_its_end():
-    begin, end, abort = (message(f"{word}TransactionRecord") for word in ("Begin", "End", "Abort"))
-
-    assert replayed(TOPIC, PARTITION, begin, change(leader=2)).open_since == 2
-    assert only(replayed(TOPIC, PARTITION, begin, change(leader=2))).leader == 1
-    assert only(replayed(TOPIC, PARTITION, begin, change(leader=2), abort)).leader == 1
-    assert only(replayed(TOPIC, PARTITION, begin, change(leader=2), end)).leader == 2
-
-
 def test_a_deleted_topic_takes_its_partitions_and_settings_with_it():
     setting = {"resourceType": 2, "resourceName": "orders", "name": "min.insync.replicas", "value": "2"}
     config = message("ConfigRecord", **setting)
@@ -84,15 +75,6 @@ def test_what_does_not_fit_is_reported_and_changes_nothing(unfit):
 
     assert [misfit.offset for misfit in image.misfits] == [0]
     assert (image.topics, image.brokers) == ({}, {})
-
-
-def test_clearing_the_elr_is_a_change_of_partitions_that_have_one():
-    bare = replayed(TOPIC, PARTITION, message("ClearElrRecord", topicName=""))
-    image = replayed(
-        TOPIC, PARTITION, change(eligibleLeaderReplicas=[2]), message("ClearElrRecord", topicName="orders")
-    )
-
-    assert (only(bare).partition_epoch, only(image).partition_epoch, only(image).elr) == (4, 6, ())
 
 
 @pytest.mark.parametrize(

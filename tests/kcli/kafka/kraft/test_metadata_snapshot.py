@@ -159,40 +159,6 @@ def test_a_snapshot_that_is_not_there_is_passed_over(log_dir):
     assert newest_snapshot_trouble(str(log_dir / "absent")) is None
 
 
-def test_a_directory_in_its_place_ends_the_process(kcli, log_dir):
-    path = log_dir / "__cluster_metadata-0" / NEWEST
-    path.unlink()
-    path.mkdir()
-    message = "a directory, not a regular file"
-    expected = [("META-008", NEWEST, message), ("START-009", NEWEST, f"UncheckedIOException: {message}")]
-    for command in ("check", "startup"):
-        assert found(kcli, command, log_dir) == (1, expected)
-
-
-@pytest.mark.parametrize("dangles", [True, False])
-def test_a_newest_snapshot_without_a_file_is_passed_over(kcli, log_dir, dangles):
-    """A link that leads nowhere, or a copy of the file under another name."""
-    path = log_dir / "__cluster_metadata-0" / NEWEST
-    path.rename(path.with_stem(f"{path.stem} (1)"))
-    if dangles:
-        path.with_stem(f"{path.stem} (1)").unlink()
-        path.symlink_to("nowhere")
-    for command in ("check", "startup"):
-        assert found(kcli, command, log_dir)[1] == []
-    first = path.with_name(f"{0:020d}.log")
-    first.rename(path.with_name(f"{10:020d}.log"))
-    trouble = newest_snapshot_trouble(str(path.parent))
-    assert (trouble.path, trouble.exception) == (str(path), "OffsetOutOfRangeException")
-
-
-def test_a_name_of_no_snapshot_stops_check_and_startup(kcli, log_dir):
-    (log_dir / "__cluster_metadata-0" / "bootstrap.checkpoint").write_bytes(SNAPSHOT)
-    for command in ("check", "startup"):
-        exit_code, ((code, name, _),) = found(kcli, command, log_dir)
-        assert (exit_code, code, name) == (1, "START-008", "bootstrap.checkpoint")
-    assert will_not_load(kcli, log_dir) == does_not_start(kcli, log_dir) != set()
-
-
 def test_older_snapshots_are_not_read(kcli, log_dir):
     damaged(log_dir, b"", OLDER)
     for command in ("check", "startup"):

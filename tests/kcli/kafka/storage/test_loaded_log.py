@@ -2,7 +2,6 @@
 
 import pytest
 
-from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage.loaded_log import Checkpoints, Settings, check_fits, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, memory_index
 from kcli.logdir.partition import Partition
@@ -52,14 +51,6 @@ def test_the_metadata_log_is_recovered_from_its_beginning_at_every_start(tmp_pat
     (root / "replication-offset-checkpoint").write_text("0\n1\n__cluster_metadata 0 4\n")
 
     assert checkpoints(partition(root / "__cluster_metadata-0")) == Checkpoints(False, 0, 0, 4)
-
-
-@pytest.mark.parametrize(("watermark", "bounded"), [(-1, 3), (2, 3), (3, 3), (4, 4), (10, 10), (11, 10)])
-def test_a_high_watermark_is_taken_within_the_log(tmp_path, watermark, bounded):
-    directory = orders(tmp_path / "d", put_range(0, 10), epochs=None)
-    loaded = load(partition(directory), clean=True, recovery_point=0, log_start_offset=3)
-
-    assert loaded.bounded(watermark) == bounded
 
 
 @pytest.mark.parametrize(("size", "fits"), [(None, True), (24, True), (23, False), (16, False)])

@@ -59,25 +59,6 @@ def test_loading_forgets_expired_producers_but_not_open_transactions(tmp_path):
     assert (producers.map_end, producers.last_snapshot) == (7, 7)
 
 
-def test_transactions_open_and_end(tmp_path):
-    producers = state()
-    held = segment(
-        tmp_path,
-        0,
-        data(0, 1, transactional=True),
-        data(1, 2, transactional=True),
-        data(2, 1, transactional=True),
-        marker(3, 1, COMMIT),
-        data(4, 1, transactional=True),
-    )
-    replay(producers, held, 0, held.log_size)
-    assert producers.producers == {
-        1: Producer(NOW, 4, 0, 0, 4, 0, coordinator_epoch=1),
-        2: Producer(NOW, 1, 0, 0, 1, 0),
-    }
-    assert producers.ongoing == {1: 2, 4: 1}
-
-
 def test_an_emptied_control_batch_notes_a_producer_without_a_timestamp(tmp_path):
     producers = state()
     held = segment(
