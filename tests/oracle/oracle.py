@@ -19,6 +19,8 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -40,6 +42,15 @@ SCRATCH_BYTES = 1 << 30
 
 class OracleError(Exception):
     """The judge did not build, start or answer."""
+
+
+@contextmanager
+def about(output: str) -> Iterator[None]:
+    """Say in a failure what it is about."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{output}\n{error}") from error
 
 
 def missing_tools() -> list[str]:

@@ -16,7 +16,7 @@ from tests.seeds import cases
 
 from .damages import DAMAGE
 from .logs import NOW, random_log
-from .oracle import Oracle
+from .oracle import Oracle, about
 
 pytestmark = pytest.mark.oracle
 
@@ -142,8 +142,6 @@ def test_a_log_dir_becomes_what_is_predicted(
             after = {name for files in said.get("files", {}).values() for name in files}
             assert "error" in said or {name for name in after - logs if name.endswith(".log")}, (seed, said)
             continue
-        try:
+        with about(f"seed {seed}"):
             assert_agrees(root, document, said)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}\n{error}") from error
         shutil.rmtree(root, ignore_errors=True)  # an EPOCHS file may be written in the background

@@ -21,7 +21,7 @@ from tests.oracle.truncations import agree, predicted, thrown
 from tests.partitions import log_dir, offset_entries, segment, time_entries, unit
 from tests.seeds import cases
 
-from .oracle import Oracle, encoded
+from .oracle import Oracle, about, encoded
 
 pytestmark = pytest.mark.oracle
 
@@ -185,7 +185,5 @@ def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path:
         output = f"KCLI_SEED={oracle_seed} log {seed} {wrapper.hex()} {judged['loaded']}"
         assert refused == thrown(judged) or (refused, thrown(judged)) in ALIKE, output
         if mine is not None:
-            try:
+            with about(output):
                 agree(mine, judged, set())
-            except AssertionError as error:
-                raise AssertionError(f"{output}\n{error}") from error

@@ -29,7 +29,7 @@ from tests.rows import named
 from tests.seeds import cases
 
 from .logs import NOW, RandomLog, random_log
-from .oracle import Oracle, encoded
+from .oracle import Oracle, about, encoded
 
 pytestmark = pytest.mark.oracle
 
@@ -112,7 +112,7 @@ def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_pat
             unit, done = damaged(log, choose, tmp_path / f"{number}-{again}")
             out = tmp_path / f"out-{number}-{again}" / log.directory.name
             out.parent.mkdir()
-            try:
+            with about(f"log {seed} {done} {unit.target.path} {out}"):
                 row, found = salvaged(unit, log, out)
                 said, after = opened(oracle, log, out, clean=True)
                 assert "error" not in said, said
@@ -128,8 +128,6 @@ def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_pat
                     one.file == EPOCHS and one.message.startswith("offset ") for one in found.findings
                 ):
                     assert_epochs_fit(said["epochs"], out)
-            except AssertionError as error:
-                raise AssertionError(f"log {seed} {done} {unit.target.path} {out}\n{error}") from error
             shutil.rmtree(out.parent)
         log.remove()
 

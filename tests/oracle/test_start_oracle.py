@@ -29,7 +29,7 @@ from tests.seeds import cases
 
 from .damages import names
 from .logs import MAX_TIMESTAMP, NOW, RandomLog, random_log
-from .oracle import Oracle
+from .oracle import Oracle, about
 
 pytestmark = pytest.mark.oracle
 
@@ -140,7 +140,7 @@ def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) 
     # recovery fails by the entries that it adds to an index; only `truncate` has an option for its interval
     opening["index_interval_bytes"] = DEFAULT_INDEX_INTERVAL_BYTES
     said = oracle.ask_of_copy("lookup", directory, offsets=offsets, timestamps=timestamps, **opening)
-    try:
+    with about(f"log {log.seed} clean={log.clean} {log.damage} {done} {into}"):
         reason = assert_start_agrees(unit, log, said, choose.randrange(end + 1))
         if reason is None:
             for offset, answer in zip(offsets, said["offsets"], strict=True):
@@ -150,10 +150,6 @@ def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) 
             for timestamp, found in zip(timestamps, said["timestamps"], strict=True):
                 asked = None if timestamp == MAX_TIMESTAMP else timestamp
                 assert_timestamp_agrees(lookup.timestamp(unit, timestamp=asked), found)
-    except AssertionError as error:
-        raise AssertionError(
-            f"log {log.seed} clean={log.clean} {log.damage} {done} {into}\n{error}"
-        ) from error
     shutil.rmtree(into)
 
 

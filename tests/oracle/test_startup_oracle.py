@@ -24,7 +24,7 @@ from tests.rows import named
 from tests.seeds import cases
 
 from .logs import NOW, RandomLog, random_log
-from .oracle import Oracle
+from .oracle import Oracle, about
 
 pytestmark = pytest.mark.oracle
 
@@ -110,7 +110,7 @@ def one_case(
         remote_storage=tiered,
     )
     outcome = startup(unit, request=request)
-    try:
+    with about(f"log {log.seed} clean={log.clean} {log.damage} {done} tiered={tiered} {into}"):
         if outcome.error is not None:
             assert outcome.error.error == UNSUPPORTED, outcome.error
             assert_split(said, directory)
@@ -123,10 +123,6 @@ def one_case(
                 assert_files(before, after, row["files"])
             if kcli is not None:
                 assert will_not_load(kcli, into) == does_not_start(kcli, into)
-    except AssertionError as error:
-        raise AssertionError(
-            f"log {log.seed} clean={log.clean} {log.damage} {done} tiered={tiered} {into}\n{error}"
-        ) from error
     shutil.rmtree(into)
 
 

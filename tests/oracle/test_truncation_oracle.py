@@ -19,7 +19,7 @@ from tests.recordings import pack
 from tests.seeds import cases
 
 from .damages import DAMAGE, names
-from .oracle import Oracle
+from .oracle import Oracle, about
 
 pytestmark = pytest.mark.oracle
 
@@ -189,14 +189,12 @@ def agree_on_one_case(oracle: Oracle, choose: random.Random, name: str) -> None:
         assert_split(judged["loaded"], directory)
         return
     assert refused == thrown(judged), (output, judged["loaded"])
-    try:
+    with about(output):
         if row is not None:
             agree(row, judged, before)
             agree_on_producers(directory, request, judged["loaded"])
             if not damages:
                 agree_on_batches(row, answer["batches"], judged["loaded"]["segments"][0]["base_offset"])
-    except AssertionError as error:
-        raise AssertionError(f"{output}\n{error}") from error
 
 
 RECORDINGS = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))

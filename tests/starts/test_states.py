@@ -1,7 +1,6 @@
 """Starts of real brokers of several releases over changed log dirs, as `observe` recorded them, foretold."""
 
 import gzip
-import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, BrokerConfig
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.start_plan import start_plans
+from tests.commands.answers import ask
 from tests.starts.make_base import RECORDS
 from tests.starts.observe import prepare
 from tests.starts.predicted import RECORDED, difference, predicted
@@ -50,10 +50,9 @@ def test_no_older_release_starts_and_every_newer_one_does(tmp_path: Path, base: 
             assert bool(plan.stops) == (release < FIRST_STARTING[base]), (release, plan.stops)
 
 
-def started(kcli, properties: Path, release: str = "4.3.1") -> list[dict]:
+def started(properties: Path, release: str = "4.3.1") -> list[dict]:
     """Return the rows of `startup`, the broker's first."""
-    words = ("startup", "--server-config", properties, "--kafka-version", release, "-o", "json")
-    return json.loads(kcli(*words).stdout)["rows"]
+    return ask("startup", "--server-config", properties, "--kafka-version", release)[0]["rows"]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +74,9 @@ def started(kcli, properties: Path, release: str = "4.3.1") -> list[dict]:
         ("4.3.1", "offset past its segment's range, killed", 0),
     ],
 )
-def test_lost_are_the_records_of_data_that_no_log_has_afterwards(kcli, tmp_path, base, change, lost):
+def test_lost_are_the_records_of_data_that_no_log_has_afterwards(tmp_path, base, change, lost):
     """orders-0 has one of a transaction, and its marker; __transaction_state-1 has 4."""
-    broker, *rows = started(kcli, prepare(base, change, tmp_path), base)
+    broker, *rows = started(prepare(base, change, tmp_path), base)
     assert (broker["outcome"], broker["records_lost"]) == ("starts", lost)
     assert sum(row["records_lost"] for row in rows) == lost
 
@@ -89,30 +88,29 @@ def test_a_release_without_zookeeper_makes_each_log_of_it_stray(kcli, tmp_path: 
     for release, stray in (("4.3", {"stray"}), ("4.0", {"stray"})) + (
         () if config else (("3.9", {"loads"}),)
     ):
-        done = kcli("startup", "--kafka-version", release, "-o", "json", *words)
-        broker, *rows = json.loads(done.stdout)["rows"]
+        broker, *rows = ask("startup", "--kafka-version", release, *words)[0]["rows"]
         assert {row["outcome"] for row in rows} == stray
         assert bool(broker["remedy"]) == (stray == {"stray"})
     shown = " ".join(kcli("startup", "--releases", "-o", "table", *words).stdout.split())
     assert config or "3.8, 3.9; with 4.0, 4.1, 4.2, 4.3, 4.4 as WHY says." in shown
 
 
-def test_log_dirs_of_two_brokers_of_zookeeper_side_by_side_are_of_two(kcli, tmp_path: Path):
+def test_log_dirs_of_two_brokers_of_zookeeper_side_by_side_are_of_two(tmp_path: Path):
     prepare("4.3.1", "log dirs of ZooKeeper", tmp_path)
     meta = tmp_path / "d1" / "meta.properties"
     meta.write_text(meta.read_text().replace("broker.id=1", "broker.id=2"))
-    rows = json.loads(kcli("startup", "-o", "json", tmp_path / "d0", tmp_path / "d1").stdout)["rows"]
+    rows = ask("startup", tmp_path / "d0", tmp_path / "d1")[0]["rows"]
     brokers = [row for row in rows if "log_dirs" in row]
     assert [(row["broker_id"], row["outcome"]) for row in brokers] == [(1, "starts"), (2, "starts")]
 
 
 @pytest.mark.parametrize("name", ["v0-gzip", "v1-gzip"])
-def test_of_a_wrapper_each_message_is_lost(kcli, tmp_path, name):
+def test_of_a_wrapper_each_message_is_lost(tmp_path, name):
     properties = prepare("4.3.1", "log dirs of ZooKeeper", tmp_path)
     log = tmp_path / "d1" / "orders-1" / LOG
     log.write_bytes(gzip.decompress((DATA.parent / "batches" / f"{name}.log.gz").read_bytes()))
-    messages = json.loads(kcli("dump", log, "--records", "-o", "json").stdout)["rows"]
-    (row,) = (row for row in started(kcli, properties) if row.get("dir") == str(log.parent))
+    messages = ask("dump", log, "--records")[0]["rows"]
+    (row,) = (row for row in started(properties) if row.get("dir") == str(log.parent))
     assert (row["outcome"], row["records_lost"]) == ("stray", len(messages))
     assert len({one["position"] for one in messages}) < len(messages)
 
@@ -134,26 +132,24 @@ def test_who_waits_is_never_ready_and_check_says_why_and_what_to_do(
     kcli, tmp_path, base, change, words, todo
 ):
     properties = prepare(base, change, tmp_path)
-    broker = started(kcli, properties)[0]
+    broker = started(properties)[0]
     assert (broker["outcome"], broker["error"], broker["server_log"]) == ("waits", None, None)
     assert todo in broker["remedy"]
     for command in ("startup", "check"):
-        done = kcli(command, "--server-config", properties, "-o", "json")
-        (finding,) = (one for one in json.loads(done.stdout)["findings"] if one["code"] == "START-022")
+        findings = ask(command, "--server-config", properties)[0]["findings"]
+        (finding,) = (one for one in findings if one["code"] == "START-022")
         assert words in finding["message"], (command, finding)
         assert finding["message"].endswith(f"; to do: {broker['remedy']}")
     assert kcli("startup", "--server-config", properties).exit_code == 1
 
 
-def test_a_log_dir_that_is_not_given_may_be_whole(kcli, tmp_path: Path):
+def test_a_log_dir_that_is_not_given_may_be_whole(tmp_path: Path):
     properties = prepare("4.3.1", "healthy", tmp_path)
-    (alone,) = json.loads(kcli("check", "-o", "json", "--topic", "orders", tmp_path / "d0").stdout)[
-        "findings"
-    ]
+    (alone,) = ask("check", "--topic", "orders", tmp_path / "d0")[0]["findings"]
     assert (alone["code"], "(1 of 2 log dirs given)" in alone["message"]) == ("START-021", True)
     named = properties.read_text().replace(f"{tmp_path}/d0,{tmp_path}/d1", f"{tmp_path}/d0")
     properties.write_text(named)
-    answer = json.loads(kcli("check", "-o", "json", "--server-config", properties).stdout)
+    answer = ask("check", "--server-config", properties)[0]
     assert "START-019" in {one["code"] for one in answer["findings"]}
 
 
@@ -167,13 +163,11 @@ def test_a_log_dir_that_is_not_given_may_be_whole(kcli, tmp_path: Path):
         "topic deleted; cleaner-offset of version 7 in d1",
     ],
 )
-def test_each_release_has_the_outcome_of_a_start_by_it(kcli, tmp_path: Path, change: str):
+def test_each_release_has_the_outcome_of_a_start_by_it(tmp_path: Path, change: str):
     properties = prepare("4.3.1", change, tmp_path)
-    releases = json.loads(kcli("startup", "--releases", "-o", "json", "--server-config", properties).stdout)[
-        "rows"
-    ]
+    releases = ask("startup", "--releases", "--server-config", properties)[0]["rows"]
     for release in releases[-5:]:
-        broker = started(kcli, properties, release["kafka_version"])[0]
+        broker = started(properties, release["kafka_version"])[0]
         assert (release["outcome"], release["error"]) == (broker["outcome"], broker["error"])
 
 
@@ -204,8 +198,8 @@ def test_the_releases_that_start_are_in_the_first_line_and_why_others_do_not(kcl
         ("4.3.1", "unknown feature", "4.3", "but this controller only supports versions"),
     ],
 )
-def test_who_meets_what_a_newer_release_wrote_starts_that_one(kcli, tmp_path, base, change, release, said):
-    broker = started(kcli, prepare(base, change, tmp_path), release)[0]
+def test_who_meets_what_a_newer_release_wrote_starts_that_one(tmp_path, base, change, release, said):
+    broker = started(prepare(base, change, tmp_path), release)[0]
     assert (broker["outcome"], said in broker["server_log"]) == ("fails", True)
     assert broker["remedy"].startswith("start the release that wrote this")
 
@@ -218,11 +212,11 @@ def test_who_meets_what_a_newer_release_wrote_starts_that_one(kcli, tmp_path, ba
         ("directory.id of d0 in d1", "", "is also that of", "take the one that is a copy out of log.dirs"),
     ],
 )
-def test_a_metadata_log_in_another_log_dir_is_no_lost_one(kcli, tmp_path, change, setting, words, todo):
+def test_a_metadata_log_in_another_log_dir_is_no_lost_one(tmp_path, change, setting, words, todo):
     properties = prepare("4.3.1", change, tmp_path)
     named = properties.read_text()
     properties.write_text(f"{named}\nmetadata.log.dir={tmp_path}/{setting}\n" if setting else named)
-    broker = started(kcli, properties)[0]
+    broker = started(properties)[0]
     assert broker["outcome"] == "fails"
     assert words in broker["reason"]
     assert broker["remedy"].startswith(todo.format(tmp_path))
@@ -231,10 +225,10 @@ def test_a_metadata_log_in_another_log_dir_is_no_lost_one(kcli, tmp_path, change
     assert says in broker["server_log"]
 
 
-def test_a_copy_of_a_segment_is_to_be_moved_away(kcli, tmp_path: Path):
+def test_a_copy_of_a_segment_is_to_be_moved_away(tmp_path: Path):
     properties = prepare("4.3.1", "healthy", tmp_path)
     (tmp_path / "d1" / "orders-1" / f"{LOG.removesuffix('.log')} (1).log").touch()
-    broker = started(kcli, properties)[0]
+    broker = started(properties)[0]
     assert (broker["error"], broker["remedy"][-17:]) == ("NumberFormatException", "move it elsewhere")
 
 
@@ -300,7 +294,7 @@ def test_the_first_lines_say_what_becomes_of_replicas_and_why(kcli, tmp_path, ch
 def test_the_first_lines_name_what_a_metadata_log_has_lost(kcli, tmp_path: Path, base, change, words, said):
     """`startup` and `check` name the file, what server.log says, and what to put back."""
     properties = prepare(base, change, tmp_path)
-    answer = json.loads(kcli("startup", "-o", "json", "--server-config", properties).stdout)
+    answer = ask("startup", "--server-config", properties)[0]
     broker = next(row for row in answer["rows"] if "partitions_by_outcome" in row)
     assert broker["cause_path"].startswith(f"{tmp_path}/d0/__cluster_metadata-0")
     assert words in broker["reason"]
@@ -350,7 +344,7 @@ def deleted(root: Path) -> None:
 def test_what_lies_in_a_stray_directory_is_no_partition(kcli, tmp_path: Path, change, lost, words):
     properties = prepare("4.4.0", "healthy", tmp_path)
     change(tmp_path)
-    answer = json.loads(kcli("startup", "-o", "json", "--server-config", properties).stdout)
+    answer = ask("startup", "--server-config", properties)[0]
     (row,) = (row for row in answer["rows"] if str(row.get("dir")).endswith(f"{UNIQUE}-stray"))
     assert (row["outcome"], row["records_lost"]) == ("stray", lost)
     assert words in row["reason"]
@@ -358,17 +352,17 @@ def test_what_lies_in_a_stray_directory_is_no_partition(kcli, tmp_path: Path, ch
     shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
     assert (f"1 replica lies in a -stray directory ({lost} records)" in shown) == bool(lost)
     for command in ("startup", "check"):
-        done = kcli(command, "-o", "json", "--server-config", properties)
-        left = [one for one in json.loads(done.stdout)["findings"] if one["code"] == "START-024"]
+        document, status = ask(command, "--server-config", properties)
+        left = [one for one in document["findings"] if one["code"] == "START-024"]
         assert [one["dir"] for one in left] == ([row["dir"]] if lost else []), command
-        assert done.exit_code == 1 or not lost, command
+        assert status == 1 or not lost, command
     assert kcli("startup", row["dir"]).exit_code == int(bool(lost))
 
 
-def test_a_replica_that_begins_empty_beside_its_stray_directory_is_renamed_back(kcli, tmp_path: Path):
+def test_a_replica_that_begins_empty_beside_its_stray_directory_is_renamed_back(tmp_path: Path):
     properties = prepare("4.4.0", "healthy", tmp_path)
     renamed(tmp_path)
-    findings = json.loads(kcli("check", "-o", "json", "--server-config", properties).stdout)["findings"]
+    findings = ask("check", "--server-config", properties)[0]["findings"]
     (empty,) = (one["message"] for one in findings if one["code"] == "START-019")
     assert f"with the broker stopped rename {tmp_path}/d0/{ORDERS_0} to orders-0" in empty
 
@@ -385,7 +379,7 @@ def test_a_log_dir_goes_offline_where_a_directory_cannot_be_made(kcli, tmp_path:
     properties = prepare("4.3.1", "healthy", tmp_path)
     shutil.rmtree(tmp_path / "d1" / "orders-1")
     make(tmp_path / "d1" / "orders-1")
-    broker, *rows = started(kcli, properties)
+    broker, *rows = started(properties)
     assert broker["outcome"] == "starts-degraded"
     assert broker["reason"].startswith(f"Error while creating log for orders-1 in dir {tmp_path}/d1:")
     assert said in broker["reason"]
@@ -395,11 +389,11 @@ def test_a_log_dir_goes_offline_where_a_directory_cannot_be_made(kcli, tmp_path:
     assert (done.exit_code, "START-010" in done.stdout, "START-019" in done.stdout) == (1, True, False)
 
 
-def test_a_log_without_a_topic_id_gets_that_of_its_name_before_3_7(kcli, tmp_path: Path):
+def test_a_log_without_a_topic_id_gets_that_of_its_name_before_3_7(tmp_path: Path):
     """As 3.5.2 did: partition.metadata was there after the start."""
     properties = prepare("3.5.2", "partition.metadata missing", tmp_path)
     whole = (tmp_path / "d0" / "events-1" / "partition.metadata").stat().st_size
-    rows = [row for row in started(kcli, properties, "3.5") if row.get("topic") == "orders"]
+    rows = [row for row in started(properties, "3.5") if row.get("topic") == "orders"]
     (made,) = (one for row in rows for one in row["files"] if one["action"] == "create")
     assert (made["file"], made["size_after"]) == ("partition.metadata", whole)
 
@@ -412,19 +406,19 @@ def test_a_node_of_a_quorum_starts_if_a_majority_answers(kcli, tmp_path: Path, v
     shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
     words = f", if a majority of its voters answers: {asks}." if asks else ": "
     assert shown.startswith(f"Broker 1 would start (Kafka 4.4){words}")
-    (broker, *_) = started(kcli, properties)
+    (broker, *_) = started(properties)
     assert broker["voters"] == [int(voter) for voter in voters.split(",")]
 
 
 def test_a_controller_alone_opens_no_partition(kcli, tmp_path: Path):
     properties = prepare("4.3.1", "controller alone", tmp_path)
     (tmp_path / "d0" / "orders-0" / "partition.metadata").unlink()
-    broker, *rows = started(kcli, properties)
+    broker, *rows = started(properties)
     assert broker["outcome"] == "starts"
     assert {row["topic"] for row in rows if row["outcome"] == "loads"} == {"__cluster_metadata"}
     assert {row["reason"] for row in rows if row["outcome"] != "loads"} == {broker["reason"]}
     assert kcli("startup", "--server-config", properties).exit_code == 0
-    found = json.loads(kcli("check", "-o", "json", "--server-config", properties).stdout)["findings"]
+    found = ask("check", "--server-config", properties)[0]["findings"]
     assert not {"START-009", "START-012", "START-013"} & {one["code"] for one in found}
 
 
@@ -442,9 +436,9 @@ def test_a_controller_alone_opens_no_partition(kcli, tmp_path: Path):
         ("volume with lost+found alone", "4.3", "No `meta.properties` found in"),
     ],
 )
-def test_what_kafka_config_refuses_is_in_the_words_of_the_release(kcli, tmp_path, change, release, words):
+def test_what_kafka_config_refuses_is_in_the_words_of_the_release(tmp_path, change, release, words):
     properties = prepare("3.9.2", change, tmp_path)
-    broker, *rows = started(kcli, properties, release)
+    broker, *rows = started(properties, release)
     assert (broker["outcome"], words in broker["server_log"]) == ("fails", True), broker["server_log"]
     assert broker["remedy"]
     assert ("bring its volume back" in broker["remedy"]) == change.startswith("volume")
@@ -452,12 +446,12 @@ def test_what_kafka_config_refuses_is_in_the_words_of_the_release(kcli, tmp_path
 
 
 @pytest.mark.parametrize(("migrates", "outcome"), [("false", "fails"), ("true", "starts")])
-def test_a_broker_of_zookeeper_reads_no_meta_properties_of_kraft(kcli, tmp_path: Path, migrates, outcome):
+def test_a_broker_of_zookeeper_reads_no_meta_properties_of_kraft(tmp_path: Path, migrates, outcome):
     """As 3.5.2 and 3.9.2 did, once they had a ZooKeeper."""
     properties = prepare("3.9.2", "no process.roles", tmp_path)
     settings = f"zookeeper.connect=localhost:1\nzookeeper.metadata.migration.enable={migrates}\n"
     properties.write_text(properties.read_text() + settings)
-    broker = started(kcli, properties, "3.9")[0]
+    broker = started(properties, "3.9")[0]
     assert broker["outcome"] == outcome
     words = "RuntimeException: Found unexpected version in"
     assert (outcome == "starts") or broker["server_log"].startswith(words)
@@ -465,8 +459,8 @@ def test_a_broker_of_zookeeper_reads_no_meta_properties_of_kraft(kcli, tmp_path:
 
 def test_the_reason_of_an_offline_log_dir_is_that_of_each_release(kcli, tmp_path: Path):
     properties = prepare("3.9.2", "recovery-point of NUL bytes in d1", tmp_path)
-    done = kcli("startup", "--releases", "-o", "json", "--server-config", properties)
-    rows = {row["kafka_version"]: row for row in json.loads(done.stdout)["rows"]}
+    document, _ = ask("startup", "--releases", "--server-config", properties)
+    rows = {row["kafka_version"]: row for row in document["rows"]}
     assert rows["4.3"]["outcome"] == "starts-degraded"
     assert rows["4.3"]["cause_path"] == f"{tmp_path}/d1/recovery-point-offset-checkpoint"
     assert rows["4.3"]["reason"]
@@ -476,12 +470,12 @@ def test_the_reason_of_an_offline_log_dir_is_that_of_each_release(kcli, tmp_path
     assert "a log dir goes offline: d1/recovery-point-offset-checkpoint: nothing but NUL bytes (" in shown
 
 
-def test_records_behind_the_log_end_of_a_damaged_index_are_counted(kcli, tmp_path: Path):
+def test_records_behind_the_log_end_of_a_damaged_index_are_counted(tmp_path: Path):
     """As 4.3.1 did: the log end was 0, and the batch of 24 records was still in the file."""
     properties = prepare("4.3.1", "healthy", tmp_path)
     orders = tmp_path / "d1" / "orders-1"
     (orders / LOG.replace(".log", ".index")).write_bytes(b"\1" * 13)
-    broker, *rows = started(kcli, properties)
+    broker, *rows = started(properties)
     (row,) = (row for row in rows if row["dir"] == str(orders))
     assert (row["log_end_offset"], row["records_lost"], broker["records_lost"]) == (0, RECORDS, RECORDS)
 
@@ -498,7 +492,7 @@ CONTROLLER = "process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@lo
 
 
 @pytest.mark.parametrize("is_used", [True, False])
-def test_a_controller_that_ran_has_lost_a_metadata_log_that_is_gone(kcli, tmp_path: Path, is_used):
+def test_a_controller_that_ran_has_lost_a_metadata_log_that_is_gone(tmp_path: Path, is_used):
     """The lock file of a node stays; one that has just been formatted has none."""
     prepare("4.3.1", "healthy", tmp_path)
     shutil.move(tmp_path / "d1", tmp_path / "other")
@@ -510,13 +504,13 @@ def test_a_controller_that_ran_has_lost_a_metadata_log_that_is_gone(kcli, tmp_pa
     properties = tmp_path / "controller.properties"
     properties.write_text(CONTROLLER.format(tmp_path))
     for command in ("startup", "check"):
-        done = kcli(command, "-o", "json", "--server-config", properties)
-        lost = [one for one in json.loads(done.stdout)["findings"] if one["code"] == "START-014"]
-        assert (done.exit_code, len(lost)) == (int(is_used), int(is_used)), command
+        document, status = ask(command, "--server-config", properties)
+        lost = [one for one in document["findings"] if one["code"] == "START-014"]
+        assert (status, len(lost)) == (int(is_used), int(is_used)), command
         assert all("the metadata of the cluster is gone; to do: " in one["message"] for one in lost)
 
 
-def test_the_metadata_of_other_nodes_says_that_a_voter_lacks_its_own(kcli, tmp_path: Path):
+def test_the_metadata_of_other_nodes_says_that_a_voter_lacks_its_own(tmp_path: Path):
     for name in ("voter", "other"):
         prepare("4.3.1", "healthy", tmp_path / name)
     shutil.rmtree(tmp_path / "voter" / "d0" / METADATA)
@@ -524,7 +518,7 @@ def test_the_metadata_of_other_nodes_says_that_a_voter_lacks_its_own(kcli, tmp_p
     for path in (meta, tmp_path / "other" / "d1" / "meta.properties"):
         path.write_text(path.read_text().replace("node.id=1", "node.id=2"))
     paths = [tmp_path / name / log_dir for name in ("voter", "other") for log_dir in ("d0", "d1")]
-    findings = json.loads(kcli("startup", "-o", "json", *paths).stdout)["findings"]
+    findings = ask("startup", *paths)[0]["findings"]
     lost = [one for one in findings if one["code"] == "START-014"]
     assert [(one["dir"], "the whole quorum" in one["message"]) for one in lost] == [(str(paths[0]), True)]
 
@@ -537,7 +531,7 @@ def test_a_node_of_a_quorum_fetches_the_metadata_that_it_has_lost(kcli, tmp_path
     for command in ("startup", "check", "ls"):
         answer = kcli(command, "-o", "json", tmp_path / "d0", tmp_path / "d1")
         assert (answer.exit_code, "START-013" in answer.stdout) == (0, False), command
-    answer = json.loads(kcli("startup", "-o", "json", tmp_path / "d0", tmp_path / "d1").stdout)
+    answer = ask("startup", tmp_path / "d0", tmp_path / "d1")[0]
     broker = next(row for row in answer["rows"] if "partitions_by_outcome" in row)
     assert (broker["outcome"], broker["metadata_path"]) == ("starts", None)
     assert "fetches it again from the quorum" in broker["reason"]

@@ -1,13 +1,13 @@
 """The newest snapshot of the metadata log that is damaged: `check` and `startup` say the same."""
 
 import gzip
-import json
 import re
 import shutil
 
 import pytest
 
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
+from tests.commands.answers import ask
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import put_range, segment
 from tests.recordings import pack
@@ -41,9 +41,8 @@ def damaged(log_dir, data, name=NEWEST):
     (log_dir / "__cluster_metadata-0" / name).write_bytes(data)
 
 
-def found(kcli, command, log_dir):
-    done = kcli(command, log_dir, "-o", "json")
-    document = json.loads(done.stdout)
+def found(command, log_dir):
+    document, status = ask(command, log_dir)
     codes = {"META-008", "START-009", "START-008"}
     findings = [
         (one["code"], one["file"], re.split("; (?:server.log|to do): ", one["message"])[0])
@@ -51,7 +50,7 @@ def found(kcli, command, log_dir):
     ]
     # the log goes on from another image than that of the snapshot made here: its records do not fit
     own = [one for one in findings if "there is no topic" not in one[2]]
-    return done.exit_code, sorted(one for one in own if one[0] in codes)
+    return status, sorted(one for one in own if one[0] in codes)
 
 
 FLIPPED = bytearray(SNAPSHOT)
@@ -119,7 +118,7 @@ def test_the_process_ends_where_the_newest_snapshot_cannot_be_read(kcli, log_dir
     damaged(log_dir, data)
     expected = [("META-008", NEWEST, message), ("START-009", NEWEST, f"{exception}: {message}")]
     for command in ("check", "startup"):
-        assert found(kcli, command, log_dir) == (1, expected)
+        assert found(command, log_dir) == (1, expected)
     assert str(log_dir) in will_not_load(kcli, log_dir) & does_not_start(kcli, log_dir)
 
 
@@ -128,7 +127,7 @@ def test_a_snapshot_without_its_footer_is_loaded_as_far_as_it_goes(kcli, log_dir
     damaged(log_dir, SNAPSHOT[:-cut])
     expected = [("META-008", NEWEST, "the snapshot has no footer: its end is lost, as after a full disk")]
     for command in ("check", "startup"):
-        assert found(kcli, command, log_dir) == (1, expected)
+        assert found(command, log_dir) == (1, expected)
     # of the log that goes on from another image a record does not fit: that ends the process
     assert will_not_load(kcli, log_dir) == {str(log_dir)}
     assert does_not_start(kcli, log_dir) == {str(log_dir)}
@@ -138,18 +137,18 @@ def test_a_snapshot_without_its_footer_is_loaded_as_far_as_it_goes(kcli, log_dir
     ("after", "many"),
     [(SNAPSHOT[HEADER:SECOND], "a batch follows"), (SNAPSHOT[HEADER:SECOND] * 2, "2 batches follow")],
 )
-def test_batches_after_the_footer_are_read_too(kcli, log_dir, after, many):
+def test_batches_after_the_footer_are_read_too(log_dir, after, many):
     damaged(log_dir, SNAPSHOT + after + SNAPSHOT[-FOOTER:])
     expected = [("META-008", NEWEST, f"{many} the footer, and the broker reads on")]
     for command in ("check", "startup"):
-        assert found(kcli, command, log_dir) == (1, expected)
+        assert found(command, log_dir) == (1, expected)
 
 
 @pytest.mark.parametrize("tail", [SNAPSHOT[-FOOTER:], bytes(11), SNAPSHOT[:16], SNAPSHOT[:50]])
-def test_what_the_broker_passes_over_after_the_footer_is_no_damage(kcli, log_dir, tail):
+def test_what_the_broker_passes_over_after_the_footer_is_no_damage(log_dir, tail):
     damaged(log_dir, SNAPSHOT + tail)
     for command in ("check", "startup"):
-        assert found(kcli, command, log_dir)[1] == []
+        assert found(command, log_dir)[1] == []
 
 
 def test_a_snapshot_that_is_not_there_is_passed_over(log_dir):
@@ -159,20 +158,20 @@ def test_a_snapshot_that_is_not_there_is_passed_over(log_dir):
     assert newest_snapshot_trouble(str(log_dir / "absent")) is None
 
 
-def test_older_snapshots_are_not_read(kcli, log_dir):
+def test_older_snapshots_are_not_read(log_dir):
     damaged(log_dir, b"", OLDER)
     for command in ("check", "startup"):
-        assert found(kcli, command, log_dir)[1] == []
+        assert found(command, log_dir)[1] == []
 
 
-def test_a_copy_with_a_damaged_snapshot_says_so(kcli, log_dir, tmp_path):
+def test_a_copy_with_a_damaged_snapshot_says_so(log_dir, tmp_path):
     """The log begins above the older one: what was before it is in the newest one alone."""
     directory = log_dir / "__cluster_metadata-0"
     damaged(log_dir, bytes(FLIPPED))
     for path in directory.glob(f"{0:020d}.*"):
         path.unlink()
     segment(directory, 45, put_range(45, 10, epoch=1))
-    done = kcli("salvage", directory, "--out", tmp_path / "out", "-o", "json")
-    found = {one["code"]: one["file"] for one in json.loads(done.stdout)["findings"]}
-    assert (done.exit_code, found.get("META-008"), "SALV-004" in found) == (1, NEWEST, False)
+    document, status = ask("salvage", directory, "--out", tmp_path / "out")
+    found = {one["code"]: one["file"] for one in document["findings"]}
+    assert (status, found.get("META-008"), "SALV-004" in found) == (1, NEWEST, False)
     assert (tmp_path / "out" / NEWEST).read_bytes() == FLIPPED

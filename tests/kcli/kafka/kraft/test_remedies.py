@@ -1,12 +1,12 @@
 """What a person does about a file that a full disk or a power cut left, and what server.log says of it."""
 
-import json
 import os
 import re
 
 import pytest
 
 from formats.properties import read_partition_metadata
+from tests.commands.answers import ask
 from tests.starts.observe import prepare
 
 D1, ORDERS, QUORUM = "d1/{}", "d1/orders-1/{}", "d0/__cluster_metadata-0/{}"
@@ -47,13 +47,11 @@ def left(path, kind):
         (QUORUM, "quorum-state", CUT, "fails", "reading the Quorum status", "move it away"),
     ],
 )
-def test_a_file_that_a_crash_left_is_named_with_what_to_do(
-    kcli, root, place, name, kind, outcome, words, todo
-):
+def test_a_file_that_a_crash_left_is_named_with_what_to_do(root, place, name, kind, outcome, words, todo):
     path = root / place.format(name)
     topic_id = read_partition_metadata((root / ORDERS.format("partition.metadata")).read_bytes()).topic_id
     left(path, kind)
-    document = json.loads(kcli("startup", root / "d0", root / "d1", "-o", "json").stdout)
+    document = ask("startup", root / "d0", root / "d1")[0]
     (broker,) = (row for row in document["rows"] if row["type"] == "startup_broker")
     assert broker["outcome"] == outcome
     if words is None:
@@ -64,16 +62,16 @@ def test_a_file_that_a_crash_left_is_named_with_what_to_do(
     assert words in broker["server_log"]
     assert todo in broker["remedy"]
     assert "topic_id" not in todo or topic_id in broker["remedy"]
-    checked = json.loads(kcli("check", root / "d0", root / "d1", "-o", "json").stdout)
+    checked = ask("check", root / "d0", root / "d1")[0]
     assert any(kind in one["message"] and todo in one["message"] for one in checked["findings"])
     assert not any(r"\x00" in one["message"] for one in (*checked["findings"], *document["findings"]))
 
 
-def test_a_start_needs_a_block_for_each_file_that_it_writes(kcli, root):
+def test_a_start_needs_a_block_for_each_file_that_it_writes(root):
     """The metadata log is recovered at each start."""
 
     def needed():
-        document = json.loads(kcli("startup", root / "d0", root / "d1", "-o", "json").stdout)
+        document = ask("startup", root / "d0", root / "d1")[0]
         return next(row["bytes_needed"] for row in document["rows"] if row["type"] == "startup_broker")
 
     before = needed()
@@ -85,10 +83,10 @@ def test_a_start_needs_a_block_for_each_file_that_it_writes(kcli, root):
     assert needed() == before + 4096
 
 
-def test_a_lost_version_is_written_anew_with_the_ids_that_stand_in_the_file(kcli, root):
+def test_a_lost_version_is_written_anew_with_the_ids_that_stand_in_the_file(root):
     for path in root.glob("d?/meta.properties"):
         path.write_text(re.sub("(?m)^version=.*\n", "", path.read_text()))
-    document = json.loads(kcli("startup", root / "d0", root / "d1", "-o", "json").stdout)
+    document = ask("startup", root / "d0", root / "d1")[0]
     cluster = re.search("cluster.id=(.*)", path.read_text())[1]
     (stop, *_) = (one["message"] for one in document["findings"] if one["code"] == "START-009")
     assert f"node.id=1 and cluster.id={cluster};" in stop
