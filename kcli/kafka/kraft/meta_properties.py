@@ -48,7 +48,6 @@ RESERVED_IDS = 100
 NO_FILE = "not-found"
 MIGRATES = "zookeeper.metadata.migration.enable"
 VERSION_0 = "version is {}: a broker of ZooKeeper that does not migrate reads version 0 alone"
-NO_VERSION = "Found unexpected version in {}"
 NONE_READABLE = "No readable meta.properties files found"
 
 
@@ -224,7 +223,7 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerStart:
         else:
             offline[log_dir.path] = StartFailure(IO, error.message, error.path)
     live = tuple(log_dir for log_dir in dirs if log_dir.path not in offline)
-    known = [(log_dir.path, log_dir.meta) for log_dir in live if log_dir.meta is not None]
+    known = {f"{one.path}/{META_PROPERTIES_FILE}": one.meta for one in live if one.meta is not None}
     if config.version < DIRECTORY_IDS_READ:
         stops += _other_properties(known)
     of_ids = [*_directory_ids(known, config)]
@@ -258,42 +257,38 @@ def _has_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     return all(log_dir.meta is None or not log_dir.meta.version for log_dir in dirs)
 
 
-def _identities(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig) -> Iterator[StartFailure]:
+def _identities(known: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield where meta.properties are of another cluster or node than expected, or than the first of them."""
     exception = RUNTIME if config.version >= ENSEMBLE else INCONSISTENT
     expected: dict[str, str | int | None] = {"cluster.id": None, "node.id": config.node_id}
-    for path, meta in known:
+    for file, meta in known.items():
         for name, value in (("cluster.id", meta.cluster_id), ("node.id", meta.node_id)):
             if expected[name] is None:
                 expected[name] = value
             elif value is not None and value != expected[name]:
-                message = f"{name} is {value}, expected {expected[name]}"
-                yield StartFailure(exception, message, f"{path}/{META_PROPERTIES_FILE}")
+                yield StartFailure(exception, f"{name} is {value}, expected {expected[name]}", file)
 
 
-def _other_properties(known: Sequence[tuple[str, MetaProperties]]) -> Iterator[StartFailure]:
+def _other_properties(known: Mapping[str, MetaProperties]) -> Iterator[StartFailure]:
     """Yield that the properties of log dirs are not the same, which a release before 3.7 asks for."""
-    ids = [(path, meta.directory_id) for path, meta in known]
-    for path, directory_id in ids[1:]:
-        if directory_id != ids[0][1]:
-            message = f"BrokerMetadata is not consistent across log.dirs: directory.id {directory_id}"
-            yield StartFailure(INCONSISTENT, message, f"{path}/{META_PROPERTIES_FILE}")
+    for file, meta in known.items():
+        if meta.directory_id != next(iter(known.values())).directory_id:
+            message = f"BrokerMetadata is not consistent across log.dirs: directory.id {meta.directory_id}"
+            yield StartFailure(INCONSISTENT, message, file)
 
 
-def _directory_ids(
-    known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig
-) -> Iterator[StartFailure]:
+def _directory_ids(known: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield where two directories have the same id, or one has a reserved one."""
     seen: dict[str, str] = {}
-    for path, meta in known:
-        if meta.directory_id is None or config.version < ENSEMBLE:
+    for file, meta in known.items() if config.version >= ENSEMBLE else ():
+        if meta.directory_id is None:
             continue
-        file = f"{path}/{META_PROPERTIES_FILE}"
-        first = seen.setdefault(meta.directory_id, path)
+        first = seen.setdefault(meta.directory_id, file)
         if _is_reserved(meta.directory_id):
             yield StartFailure(RUNTIME, f"directory.id {meta.directory_id} is reserved", file)
-        elif first != path:
-            yield StartFailure(RUNTIME, f"directory.id {meta.directory_id} is also that of {first}", file)
+        elif first != file:
+            message = f"directory.id {meta.directory_id} is also that of {os.path.dirname(first)}"
+            yield StartFailure(RUNTIME, message, file)
 
 
 def _unformatted(live: Sequence[LogDirState], config: BrokerConfig) -> Iterator[StartFailure]:
@@ -309,13 +304,13 @@ def _unformatted(live: Sequence[LogDirState], config: BrokerConfig) -> Iterator[
             yield StartFailure(RUNTIME, after_a_crash(path, f"{name} not found"), path)
 
 
-def _of_kraft(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig) -> Iterator[StartFailure]:
+def _of_kraft(known: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield which meta.properties are of a node of KRaft, for a broker of ZooKeeper that does not migrate."""
-    for path, meta in known:
+    for file, meta in known.items():
         if meta.version:
-            file = f"{path}/{META_PROPERTIES_FILE}"
-            says = NO_VERSION.format(file if config.version >= ENSEMBLE else "loaded `meta.properties`")
-            yield StartFailure(RUNTIME, VERSION_0.format(meta.version), file, says)
+            where = file if config.version >= ENSEMBLE else "loaded `meta.properties`"
+            says, why = f"Found unexpected version in {where}", VERSION_0.format(meta.version)
+            yield StartFailure(RUNTIME, why, file, says)
 
 
 def _is_reserved(directory_id: str) -> bool:

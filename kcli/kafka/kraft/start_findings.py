@@ -25,10 +25,9 @@ def stop_findings(plan: StartPlan) -> Iterator[Finding]:
     """Yield as findings what ends or delays the process, or takes a log dir offline, and a missing log."""
     paths = [log_dir.path for log_dir in plan.log_dirs]
     for stop in plan.stops:
-        message = f"{stop.exception}: {with_remedy(stop, paths)}"
-        yield _finding("START-009", message, log_dir_of(stop.path, plan.log_dirs), stop)
+        yield _ends(plan, stop)
     if plan.wait is not None:
-        yield _wait_finding(plan, plan.wait)
+        yield _waits(plan, plan.wait)
     if plan.copy_of is not None:
         yield Finding("START-023", plan.copy_of, dir=shown(plan.log_dirs[0].path))
     for path, reason in {**plan.start.offline, **plan.blocked}.items():
@@ -40,9 +39,14 @@ def stop_findings(plan: StartPlan) -> Iterator[Finding]:
         yield finding._replace(expected=None if plan.fates is None else METADATA_DIRECTORY)
 
 
-def _wait_finding(plan: StartPlan, wait: StartFailure) -> Finding:
-    words = f"it waits for ever: {with_remedy(wait, [one.path for one in plan.log_dirs])}"
-    return _finding("START-022", words, log_dir_of(wait.path, plan.log_dirs), wait)
+def _ends(plan: StartPlan, failure: StartFailure, code: str = "START-009", what: str = "") -> Finding:
+    words = with_remedy(failure, [one.path for one in plan.log_dirs])
+    log_dir = log_dir_of(failure.path, plan.log_dirs)
+    return _finding(code, f"{what or failure.exception}: {words}", log_dir, failure)
+
+
+def _waits(plan: StartPlan, wait: StartFailure) -> Finding:
+    return _ends(plan, wait, "START-022", "it waits for ever")
 
 
 def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Finding:
@@ -178,14 +182,10 @@ def findings_of_logs(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Find
     offline = offline_log_dirs(plan, logs)
     end, wait = next(process_ends(plan, logs, offline), None), endless_wait(plan, offline)
     if end is None and wait is not None and wait is not plan.wait:
-        yield _wait_finding(plan, wait)
-    if end is not None and end not in {
-        *plan.stops,
-        plan.metadata_log_failure,
-        *(log.failure for log in logs),
-    }:
-        message = f"{end.exception}: {with_remedy(end, [one.path for one in plan.log_dirs])}"
-        yield _finding("START-009", message, log_dir_of(end.path, plan.log_dirs), end)
+        yield _waits(plan, wait)
+    said = {*plan.stops, plan.metadata_log_failure, *(log.failure for log in logs)}
+    if end is not None and end not in said:
+        yield _ends(plan, end)
 
 
 def findings_of_broker(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Finding]:
