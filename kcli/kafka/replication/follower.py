@@ -18,7 +18,6 @@ from kcli.kafka.storage.leader_epochs import (
     UNDEFINED_EPOCH_OFFSET,
     EpochCache,
     assign,
-    contradicts,
     end_offset_for,
     epoch_for_offset,
     replay,
@@ -90,7 +89,7 @@ def parse_replica_epochs(text: str, log_start_offset: int = 0) -> ReplicaEpochs:
         raise ValueError("expected EPOCH:START[,EPOCH:START...]@LOG-END, as 0:0,2:30@70")
     lines = [EpochEntry(*map(int, pair.split(":"))) for pair in (parts[1] or "").split(",") if pair]
     end = int(parts[2])
-    if contradicts(lines, replay(lines)):
+    if tuple(lines) != replay(lines):
         raise ValueError("expected epochs and start offsets that rise")
     if any(epoch > MAX_INT or start > end for epoch, start in lines) or end > MAX_LONG:
         raise ValueError("an epoch starts past the log end, or a number is too large")

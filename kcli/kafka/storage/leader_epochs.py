@@ -5,7 +5,7 @@ offset on were written in its epoch, up to the next entry. The truth is `LeaderE
 broker fills it is `LogLoader.load` (KIP-101, KIP-279).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import MAX_INT
@@ -165,11 +165,6 @@ def epochs_of_batches(batches: Iterable[tuple[int, int]]) -> EpochCache:
         if epoch >= 0:
             _assign(entries, epoch, base_offset)
     return tuple(entries)
-
-
-def contradicts(lines: Sequence[EpochEntry], replayed: EpochCache) -> bool:
-    """Whether lines erased one another when they were replayed."""
-    return tuple(lines) != replayed
 
 
 def ends(entries: EpochCache, log_end_offset: int) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from formats.batch import BatchHeader
 from formats.checkpoint import EpochEntry
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.storage.leader_epochs import EpochCache, contradicts, replay
+from kcli.kafka.storage.leader_epochs import EpochCache, replay
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, LogTail, has_zero_tail, last_offset
 from kcli.logdir.buffers import DataFile
@@ -152,7 +152,7 @@ def no_epochs(partition: Partition, message: str = "no such file; the cache star
 def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
     """Yield that lines of leader-epoch-checkpoint erase one another."""
     left = replay(lines)
-    if contradicts(lines, left):
+    if tuple(lines) != left:
         path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
         message = f"{len(lines)} lines leave {len(left)} entries: {list_epochs(left)}"
         yield Finding(
