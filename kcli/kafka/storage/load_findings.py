@@ -66,9 +66,7 @@ class Reporter:
             return
         with segment.log() as log:
             zeros = only_zeros(log, position, segment.log_size)
-        code, why = (
-            ("LOG-004", "only zeros to the end of the file") if zeros else ("START-001", reason.message)
-        )
+        code, why = STOPS[ZEROS] if zeros else ("START-001", reason.message)
         self.report(code, f"recovery cuts {truncated} bytes: {why}", path, position)
 
     def report_growth(self, path: str, grown: int) -> None:

@@ -202,8 +202,7 @@ def checkpoints(partition: Partition) -> Checkpoints:
 def _left_open(partition: Partition) -> int | None:
     """Return the base offset of the last segment if an index of it ends with zeros; None if none does."""
     for segment in partition.segments[-1:]:
-        indexes = ((OFFSET_INDEX_ENTRY, "index"), (TIME_INDEX_ENTRY, "timeindex"))
-        for layout, extension in indexes:
+        for layout, extension in ((OFFSET_INDEX_ENTRY, "index"), (TIME_INDEX_ENTRY, "timeindex")):
             with suppress(FileError):  # the start says what is wrong with the file
                 index: log_segment.Index[Any] = log_segment.file_index(layout, segment.path(extension))
                 if log_segment.has_zero_tail(index):
@@ -215,10 +214,8 @@ def check_fits(active: LoadedSegment, settings: Settings) -> None:
     """Raise the BrokerError of an active segment whose indexes are longer than segment.index.bytes."""
     if settings.max_index_size is None:
         return
-    entries = (active.offset_index.entries, active.time_index.entries)
-    for count, entry_size in zip(entries, (OFFSET_INDEX_ENTRY.size, TIME_INDEX_ENTRY.size), strict=True):
-        if count > settings.max_index_size // entry_size:
-            words = (
-                f"an index of the active segment holds {count} entries, more than segment.index.bytes allows"
-            )
+    for index in (active.offset_index, active.time_index):
+        if index.entries > settings.max_index_size // index.layout.size:
+            held = f"an index of the active segment holds {index.entries} entries"
+            words = f"{held}, more than segment.index.bytes allows"
             raise log_segment.BrokerError(log_segment.ILLEGAL_ARGUMENT, active.log_path or "", None, words)
