@@ -58,7 +58,6 @@ ELSEWHERE = {
     "kcli/kafka/kraft/replica_fates.py": "tests/starts/test_states.py",
     "kcli/kafka/findings/collector.py": "tests/kcli/jobs/log_pass/test_scan.py",
     "kcli/kafka/storage/surviving_files.py": "tests/kcli/kafka/kraft/test_partition_start.py",
-    "kcli/kafka/kraft/partition_state.py": "tests/oracle/test_elections_oracle.py",
     "kcli/kafka/kraft/election.py": "tests/oracle/test_elections_oracle.py",
     "kcli/kafka/replication/fingerprints.py": "tests/commands/test_fingerprint.py",
     "kcli/kafka/storage/valid_batches.py": "tests/kcli/kafka/storage/test_recovery.py",

@@ -11,7 +11,7 @@ from kcli.jobs.common import topic_id_of
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.log_settings import KnownSettings, topic_configs
-from kcli.kafka.kraft.metadata_image import Image
+from kcli.kafka.kraft.metadata_image import Image, PartitionState
 from kcli.kafka.kraft.metadata_loader import (
     Metadata,
     cluster_image,
@@ -23,7 +23,6 @@ from kcli.kafka.kraft.metadata_loader import (
     versions_in,
 )
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.kraft.partition_state import PartitionState
 from kcli.kafka.storage.loaded_log import TopicConfig
 from kcli.logdir.buffers import NO_PERMISSION, FileError, shown
 from kcli.logdir.find import FileSet, Note, find

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.kafka.kraft.election import Rules, changed
-from kcli.kafka.kraft.partition_state import PartitionState, merged
+from kcli.kafka.kraft.metadata_image import PartitionState, merged
 from kcli.kafka.kraft.quorum import LogEnd, ballot
 from tests.seeds import cases
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kcli.kafka.kraft.election import zookeeper_failure
-from kcli.kafka.kraft.partition_state import PartitionState
+from kcli.kafka.kraft.metadata_image import PartitionState
 from tests.seeds import cases
 
 from .oracle import JAVA_OPTIONS, TARGET

@@ -16,9 +16,10 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.kraft import metadata_changes
 from kcli.kafka.kraft.metadata_at import MakeWatch, metadata_at, metadata_of_file
-from kcli.kafka.kraft.metadata_image import METADATA_VERSION, TOPIC
+from kcli.kafka.kraft.metadata_image import TOPIC
 from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, voters
 from kcli.kafka.kraft.metadata_loader import ALL_RECORDS, BEYOND, TOPIC_REMOVED, Metadata, Until
+from kcli.kafka.kraft.releases import METADATA_VERSION
 from kcli.kafka.kraft.secret_settings import without_secrets
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import FileSet

@@ -12,7 +12,7 @@ from kcli.jobs.replica_pairs import load_replica, report_alone, start_finding
 from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
 from kcli.kafka.kraft.failover import Defaults, rules_for
-from kcli.kafka.kraft.partition_state import PartitionState, merged
+from kcli.kafka.kraft.metadata_image import PartitionState, merged
 from kcli.kafka.replication.follower import LoadedReplica, replica_epochs
 from kcli.kafka.replication.truncation import Loss, losses
 from kcli.kafka.storage.loaded_log import checkpoints

@@ -8,7 +8,7 @@ ZooKeeper: `Election` and the `OfflineReplica` transition of `ZkReplicaStateMach
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
-from kcli.kafka.kraft.partition_state import Brokers, Change, PartitionState, merged
+from kcli.kafka.kraft.metadata_image import Brokers, Change, PartitionState, merged
 
 NO_LEADER = -1
 NO_BUMP_ON_SHRINK_FROM = 12

@@ -9,8 +9,15 @@ from typing import NamedTuple
 
 from kcli.kafka.kraft import election
 from kcli.kafka.kraft.election import Rules
-from kcli.kafka.kraft.metadata_image import ELR_FEATURE, METADATA_VERSION, MIN_ISR, UNCLEAN_ELECTION, Image
-from kcli.kafka.kraft.partition_state import PartitionState, merged
+from kcli.kafka.kraft.metadata_image import (
+    ELR_FEATURE,
+    MIN_ISR,
+    UNCLEAN_ELECTION,
+    Image,
+    PartitionState,
+    merged,
+)
+from kcli.kafka.kraft.releases import METADATA_VERSION
 
 NEW_LEADER, OFFLINE, SHRINKS, UNCHANGED = "new-leader", "offline", "isr-shrinks", "unchanged"
 NEWEST_VERSION = 1 << 15

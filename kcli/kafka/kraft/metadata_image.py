@@ -12,11 +12,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.messages.reader import Message
-from kcli.kafka.kraft.partition_state import Change, PartitionState, merged
 
 TOPIC, BROKER = 2, 4
 """Types of configuration resources."""
-METADATA_VERSION = "metadata.version"
 ELR_FEATURE = "eligible.leader.replicas.version"
 MIN_ISR, UNCLEAN_ELECTION = "min.insync.replicas", "unclean.leader.election.enable"
 NO_CHANGE = -2
@@ -26,6 +24,7 @@ NO_TOPIC = "there is no topic"
 MIGRATING, UNASSIGNED, LOST = ("A" * 21 + last for last in "AQg")
 """Ids of log dirs that are none: unknown yet, not yet placed, gone offline (`DirectoryId`)."""
 
+Brokers: TypeAlias = tuple[int, ...]
 Fields: TypeAlias = Mapping[str, Any]
 Entity: TypeAlias = tuple[tuple[str, str | None], ...]
 """Types and names of who has a quota; of a default the name is None."""
@@ -63,6 +62,61 @@ class Broker(NamedTuple):
         if directory in {None, MIGRATING, UNASSIGNED} or not self.directories:
             return directory != LOST
         return directory in self.directories
+
+
+class PartitionState(NamedTuple):
+    """The state of a partition in the metadata: brokers by id, epochs; a leader of -1 is none.
+
+    `last_known_elr`: with one entry the last leader before there was none. `directories`: of `replicas`.
+    """
+
+    replicas: Brokers
+    isr: Brokers
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    elr: Brokers = ()
+    last_known_elr: Brokers = ()
+    removing: Brokers = ()
+    adding: Brokers = ()
+    is_recovering: bool = False
+    directories: tuple[str, ...] = ()
+
+    def directory_of(self, broker: int) -> str | None:
+        """Return the id of the log dir of a broker's replica; None where it is unknown."""
+        by_broker = dict(zip(self.replicas, self.directories, strict=False))
+        return by_broker.get(broker)
+
+
+class Change(NamedTuple):
+    """A PartitionChangeRecord: what it sets, None for nothing; any `leader` raises the leader epoch."""
+
+    isr: Brokers | None = None
+    leader: int | None = None
+    replicas: Brokers | None = None
+    removing: Brokers | None = None
+    adding: Brokers | None = None
+    is_recovering: bool | None = None
+    elr: Brokers | None = None
+    last_known_elr: Brokers | None = None
+    directories: tuple[str, ...] | None = None
+
+
+def merged(partition: PartitionState, change: Change) -> PartitionState:
+    """Return the partition after a change; its partition epoch rises always."""
+    return PartitionState(  # field by field: a metadata log has a million of them
+        replicas=partition.replicas if change.replicas is None else change.replicas,
+        isr=partition.isr if change.isr is None else change.isr,
+        leader=partition.leader if change.leader is None else change.leader,
+        leader_epoch=partition.leader_epoch + (change.leader is not None),
+        partition_epoch=partition.partition_epoch + 1,
+        elr=partition.elr if change.elr is None else change.elr,
+        last_known_elr=partition.last_known_elr if change.last_known_elr is None else change.last_known_elr,
+        removing=partition.removing if change.removing is None else change.removing,
+        adding=partition.adding if change.adding is None else change.adding,
+        is_recovering=partition.is_recovering if change.is_recovering is None else change.is_recovering,
+        directories=partition.directories if change.directories is None else change.directories,
+    )
 
 
 class Misfit(NamedTuple):

@@ -33,8 +33,7 @@ from formats.record import Record, batch_records
 from kcli.kafka.findings.findings import Finding, checksum_message, with_count
 from kcli.kafka.findings.log_findings import damaged_range_text
 from kcli.kafka.kraft.log_settings import topic_config
-from kcli.kafka.kraft.metadata_image import Image
-from kcli.kafka.kraft.partition_state import PartitionState
+from kcli.kafka.kraft.metadata_image import Image, PartitionState
 from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from kcli.kafka.kraft.fates import fates
-from kcli.kafka.kraft.metadata_image import Image, Topic
-from kcli.kafka.kraft.partition_state import PartitionState
+from kcli.kafka.kraft.metadata_image import Image, PartitionState, Topic
 from kcli.rows.bad_news import FORETELL_A_START
 from tests.partitions import orders, put_range
 from tests.starts.observe import prepare

@@ -6,7 +6,7 @@ import pytest
 
 from kcli.jobs.replica.elect import _elected
 from kcli.kafka.kraft.election import Rules, changed
-from kcli.kafka.kraft.partition_state import PartitionState, merged
+from kcli.kafka.kraft.metadata_image import PartitionState, merged
 
 
 def after_failures(state, live, rules):
