@@ -2,7 +2,6 @@
 
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import time
@@ -122,26 +121,6 @@ def test_a_file_that_may_not_grow_ends_with_4_and_a_message(big, tmp_path, jobs,
 
     assert (status, error) == (4, message)
     assert (tmp_path / "out").stat().st_size == size
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_to_the_whole_group_closes_the_document(big, tmp_path, number, status):
-    many = log_dir(tmp_path / "data")
-    for partition in range(100):
-        shutil.copytree(big / "orders-0", many / f"orders-{partition}", copy_function=os.link)
-    with open(tmp_path / "out", "wb") as file:
-        process = subprocess.Popen(
-            words(many, 2), stdout=file, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True
-        )
-        end = time.monotonic() + WAIT_SECONDS
-        while not (tmp_path / "out").stat().st_size and time.monotonic() < end:
-            time.sleep(0.001)
-        os.killpg(process.pid, number)
-        _, error = process.communicate(timeout=WAIT_SECONDS)
-
-    assert process.returncode == status
-    assert error.splitlines()[-1] == b"error interrupted: the rows are not complete"
-    assert (tmp_path / "out").read_bytes().endswith(b"\n")
 
 
 @pytest.mark.parametrize("what", [signal.SIGSTOP, signal.SIGKILL])
