@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from operator import attrgetter
 
 from rich.console import RenderableType
@@ -56,7 +56,11 @@ def draw_check(answer: TableInput) -> TableView:
     dirs = {row.where.dir for row in answer.rows}
     others = [finding for finding in findings if (finding.dir or finding.path) and finding.dir not in dirs]
 
+    refused = {finding.dir for finding in findings if finding.code in CAUSES}
+
     def worst(row: CheckRow) -> str:
+        if _is_left(row, refused):
+            return "; ".join(["its log dir goes offline", *codes(of_dir.get(row.where.dir, ()))[:MOST_CODES]])
         own = [other for other in others if os.path.dirname(other.dir or other.path or "") == row.where.dir]
         return _in_words([*of_dir.get(row.where.dir, ()), *(own if row.is_log_dir else ())], first_lines)
 
@@ -68,7 +72,7 @@ def draw_check(answer: TableInput) -> TableView:
         order=lambda row: (WORST_FIRST.get(row.result, 0), not row.is_log_dir),
         closing=_checked,
         verdict=lambda rows: "\n".join(
-            (*_starts(rows, findings), _verdict(rows, findings), *_cause_lines(rows, first_lines))
+            (*_starts(rows, findings), _verdict(rows, refused), *_cause_lines(rows, first_lines))
         ),
     )
 
@@ -149,12 +153,14 @@ def _in_words(findings: Sequence[Finding], told_above: Sequence[Finding] = ()) -
     return f"{worst} {message}{more}{rest}"
 
 
-def _verdict(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> str:
+def _is_left(row: CheckRow, refused: Container[str | None]) -> bool:
+    """Whether a log that would load is left with its log dir: none of the directories that are `refused`."""
+    return row.result == WILL_NOT_LOAD and not (row.is_log_dir or row.where.dir in refused)
+
+
+def _verdict(rows: Sequence[CheckRow], refused: Container[str | None]) -> str:
     """Return how many partitions have each result, and how many log dirs are not clean."""
-    refused = {finding.dir for finding in findings if finding.code in CAUSES}
-    unserved = sum(
-        row.result == WILL_NOT_LOAD and not (row.is_log_dir or row.where.dir in refused) for row in rows
-    )
+    unserved = sum(_is_left(row, refused) for row in rows)
     of_log_dirs = Counter(row.result for row in rows if row.is_log_dir)
     of_partitions = Counter(row.result for row in rows if not row.is_log_dir)
     nouns = ((of_log_dirs, "log dir"), (of_partitions, "partition"))

@@ -133,14 +133,15 @@ def test_a_log_that_does_not_load_is_an_answer_and_not_an_error(check, kcli, tmp
     assert kcli("check", directory).exit_code == 1
 
 
-def test_a_log_dir_has_a_row_of_its_own(check, tmp_path):
+def test_a_log_dir_has_a_row_of_its_own(check, kcli, tmp_path):
     root = log_dir(tmp_path / "data")
     (root / "lost+found").mkdir()
     (root / "replication-offset-checkpoint").write_text("x\n")
-    orders(root, put_range(0, 5))
+    (orders(root, put_range(0, 5)) / f"{0:020d}.timeindex").write_bytes(b"")
     found = check(root)
     assert results(found) == {"data": "will-not-load", "orders-0": "will-not-load"}
-    assert codes(found) == ["DIR-005", "DIR-006", "START-009", "START-010"]
+    assert codes(found) == ["DIR-005", "DIR-006", "IDX-007", "START-009", "START-010"]
+    assert "its log dir goes offline; IDX-007" in kcli("check", root, "-o", "table").stdout
 
 
 CHECKPOINTS = ("recovery-point", "log-start-offset", "replication-offset", "cleaner-offset")
