@@ -110,15 +110,6 @@ def test_what_keeps_the_cleaner_away_is_said(make):
     assert [one.found for one in outcome.findings if one.code == "LOG-029"] == ["log.cleaner.enable"]
 
 
-def test_on_the_command_line(make):
-    directory = make([(0, batch(0, (b"a", b""))), (1, batch(1, (b"a", b""))), (2, batch(2, (b"a", b"")))])
-    words = ("compact", directory.parent, "--at", NOW, "--if", "cleanup.policy=compact")
-    document, status = ask(*words)
-    assert (status, [row.get("sources") for row in document["rows"]]) == (0, [[0, 1], [2], None])
-    assert next(row["type"] for row in ask(*words, "--records")[0]["rows"]) == "compact_record"
-    assert ask("compact", directory.parent)[0]["rows"] == []
-
-
 def test_the_view_has_the_row_of_the_log(make):
     root = make([(0, batch(0, (b"a", b""))), (1, batch(1, (b"a", b"")))]).parent
     (root / "orders-0").rename(root / "__consumer_offsets-0")

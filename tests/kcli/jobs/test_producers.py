@@ -6,7 +6,6 @@ from functools import partial
 from formats.producer_snapshot import ProducerEntry
 from kcli.jobs.producers import producers
 from kcli.logdir.targets import Server
-from tests.commands.answers import ask
 from tests.partitions import codes, locked, orders, rows, unit
 from tests.transactions import DAY, NOW, ended, sent, snapshot_file
 
@@ -64,13 +63,6 @@ def test_a_snapshot_loses_those_who_expired_by_the_time_of_the_start(tmp_path):
 def test_a_clean_start_without_a_snapshot_remembers_nobody(tmp_path):
     outcome = at_now(unit(orders(tmp_path / "d", *BATCHES)))
     assert (rows(outcome), codes(outcome)) == ([], ["PROD-007"])
-
-
-def test_on_the_command_line(tmp_path):
-    directory = orders(tmp_path / "d", *BATCHES, clean=False)
-    answer, status = ask("producers", directory.parent, "--at", NOW)
-    assert [row["producer_id"] for row in answer["rows"]] == [7, 8, 9]
-    assert status == 0
 
 
 def test_a_running_broker_remembers_what_the_file_holds(tmp_path):

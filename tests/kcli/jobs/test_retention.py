@@ -232,11 +232,6 @@ def test_where_nothing_is_retained_or_compacted_the_answer_says_why(kcli, make, 
     assert kcli("compact", make(1), "--if", "cleanup.policy=compact").exit_code == 0
 
 
-def test_on_the_command_line(make):
-    document, status = ask("retention", make(2 * WEEK, 1).parent, "--at", NOW)
-    assert (status, [row.get("action") for row in document["rows"]]) == (0, [None, "delete", "keep"])
-
-
 def late(directory, now=NOW, **given):
     """Return code and `found` of what keeps segments or the cleaner too long, and the first message."""
     settings = {name.replace("_", "."): str(value) for name, value in given.items()}
