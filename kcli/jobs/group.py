@@ -61,13 +61,7 @@ from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
-from kcli.rows.groups import (
-    GroupCommitRow,
-    GroupMemberRow,
-    GroupOffsetRow,
-    GroupRow,
-    GroupStorageRow,
-)
+from kcli.rows.groups import GroupCommitRow, GroupMemberRow, GroupOffsetRow, GroupRow, GroupStorageRow
 from kcli.rows.partitions import OfDirectory
 
 DIVERGED, UNKNOWN = "diverged", "unknown"
@@ -102,14 +96,8 @@ class GroupQuery:
 
     def load(self, partition: Partition, watch: Watch | None = None) -> Reporting[GroupFold]:
         """Do as `load_groups`, up to the record that is asked for."""
-        return load_groups(
-            partition,
-            self.version,
-            last_offset=self.last_offset,
-            last_time_ms=self.last_time_ms,
-            keeps_removed=self.removed,
-            watch=watch,
-        )
+        groups = GroupFold(keeps_removed=self.removed, watch=watch, version=self.version)
+        return load_groups(partition, groups, self.last_offset, self.last_time_ms)
 
 
 EVERY_GROUP = GroupQuery(now_ms=0)

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir
-from kcli.jobs.startup.replica_start import (
-    BYTES_A_SECOND,
-    SECONDS_PER_SEGMENT,
-    StartedPartition,
-)
+from kcli.jobs.startup.replica_start import BYTES_A_SECOND, SECONDS_PER_SEGMENT, StartedPartition
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.fates import EmptyReplica, is_assigned_elsewhere
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, StartFailure, Version

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from formats.magic import record_count
 from formats.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
-from kcli.kafka.coordinator.group_fold import GroupFold, Trouble, Watch
+from kcli.kafka.coordinator.group_fold import GroupFold, Trouble
 from kcli.kafka.coordinator.share_state import SharePartition, ShareStart, fold_share_state
 from kcli.kafka.coordinator.transactions import (
     KNOWS_NO_MORE,
@@ -29,17 +29,10 @@ ENDS_BADLY = frozenset({"LOG-001", "LOG-004"})
 
 
 def load_groups(
-    partition: Partition,
-    version: Version = NEWEST,
-    *,
-    last_offset: int | None = None,
-    last_time_ms: int | None = None,
-    keeps_removed: bool = False,
-    watch: Watch | None = None,
+    partition: Partition, groups: GroupFold, last_offset: int | None = None, last_time_ms: int | None = None
 ) -> Reporting[GroupFold]:
     """Yield what is wrong with the log of a partition of __consumer_offsets; return what it comes to."""
     _, log = yield from started(partition, last_offset, last_time_ms)
-    groups = GroupFold(keeps_removed=keeps_removed, watch=watch, version=version)
     groups.fold(log)
     yield from _ends(partition, log, groups.troubles)
     if groups.unknown:
@@ -77,7 +70,7 @@ def load_transactions(partition: Partition, version: Version = NEWEST) -> Report
 
 LOAD_OF: dict[str, Callable[[Partition, Version], Reporting[object]]] = {
     TRANSACTION_STATE: load_transactions,
-    CONSUMER_OFFSETS: load_groups,
+    CONSUMER_OFFSETS: lambda partition, version: load_groups(partition, GroupFold(version=version)),
     SHARE_GROUP_STATE: lambda partition, _: load_share_groups(partition),
 }
 """What loads the partitions of an internal topic in a release."""

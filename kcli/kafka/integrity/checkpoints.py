@@ -108,11 +108,10 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
 
 def missing_records(partition: Partition, given: Checkpoints, log: LoadedLog) -> Iterator[Finding]:
     """Yield what checkpoint files know that the log which a start opens does not hold."""
-    stored = collect_findings(stored_offsets(partition, log.epoch_lines), [])
-    offsets = stored._replace(
-        recovery_point=given.recovery_point, high_watermark=given.high_watermark, clean=given.clean
-    )
-    yield from contradictions(partition.target, offsets._replace(log_end=log.log_end_offset))
+    offsets = collect_findings(stored_offsets(partition, log.epoch_lines))
+    offsets = offsets._replace(recovery_point=given.recovery_point, high_watermark=given.high_watermark)
+    offsets = offsets._replace(clean=given.clean, log_end=log.log_end_offset)
+    yield from contradictions(partition.target, offsets)
 
 
 def lost_end(partition: Partition, log: LoadedLog) -> Iterator[Finding]:
