@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
-from kcli.engine.contract import Outcome, Unit, at_end
+from kcli.engine.contract import Unit, at_end
 from kcli.jobs.cluster_metadata import metadata_of, newest_of
-from kcli.jobs.common import Yield, answer
+from kcli.jobs.common import YieldAndReturn, unit_job
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft import failover
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata_of_snapshot
@@ -47,15 +47,27 @@ def with_older(request: Departure, file_set: FileSet) -> Departure:
     return replace(request, older=frozenset(one.log_dir for one in images if one.log_dir not in newest))
 
 
-def show(unit: Unit, *, request: Departure) -> Outcome:
-    """Return a row for each partition that changes, one for the quorum, and what the records lack."""
-    quorum: list[tuple[FailoverControllerRow, QuorumNode]] = []
-    outcome = answer(unit, lambda partition: _rows(partition, unit.target, request, quorum))
-    return replace(outcome, partial=tuple(quorum))
+@unit_job
+def show(partition: Partition, unit: Unit, *, request: Departure) -> YieldAndReturn:
+    """Yield a row for each partition that changes, and what the records lack; return that of the quorum."""
+    target = unit.target
+    if target.kind == PARTITION:
+        if target.name is not None and target.name.topic != CLUSTER_METADATA:
+            raise FileError(target.path, "wrong-kind", f"this is no directory of {CLUSTER_METADATA}")
+        loaded = yield from start(partition)
+        metadata = metadata_of_log(partition, loaded)
+        metadata.end_offset = loaded.log_end_offset
+    else:
+        metadata = metadata_of_snapshot(target.path, target.shown)
+    yield from metadata.said()
+    is_older = target.kind == PARTITION and target.log_dir in request.older
+    if (request.brokers or request.everything) and not is_older:
+        yield from _partitions(metadata, target, request)
+    return [_controller(metadata, target)] if request.controller else []
 
 
 def _elected(
-    parts: list[tuple[tuple[FailoverControllerRow, QuorumNode], ...]],
+    parts: list[list[tuple[FailoverControllerRow, QuorumNode]]],
 ) -> tuple[list[FailoverControllerRow], list[Finding]]:
     """Return the rows of controllers, with the votes that each of them gets."""
     rows = [row for part in parts for row in part]
@@ -71,29 +83,6 @@ def _voted(row: FailoverControllerRow, ballot: Ballot | None) -> FailoverControl
     if ballot is None:
         return row._replace(electable=None if row.node_id is None or not row.voters else False)
     return row._replace(votes=ballot.votes, electable=ballot.is_electable)
-
-
-def _rows(
-    partition: Partition,
-    target: Target,
-    request: Departure,
-    quorum: list[tuple[FailoverControllerRow, QuorumNode]],
-) -> Yield:
-    quorum.clear()
-    is_older = target.kind == PARTITION and target.log_dir in request.older
-    if target.kind == PARTITION:
-        if target.name is not None and target.name.topic != CLUSTER_METADATA:
-            raise FileError(target.path, "wrong-kind", f"this is no directory of {CLUSTER_METADATA}")
-        loaded = yield from start(partition)
-        metadata = metadata_of_log(partition, loaded)
-        metadata.end_offset = loaded.log_end_offset
-    else:
-        metadata = metadata_of_snapshot(target.path, target.shown)
-    yield from metadata.said()
-    if request.controller:
-        quorum.append(_controller(metadata, target))
-    if (request.brokers or request.everything) and not is_older:
-        yield from _partitions(metadata, target, request)
 
 
 def _partitions(metadata: Metadata, target: Target, request: Departure) -> Iterator[FailoverRow | Finding]:

@@ -40,6 +40,7 @@ from kcli.logdir.log_dirs import (
 from kcli.logdir.targets import ALL_PARTITIONS, Selection
 from kcli.rows import Item, startup
 
+STARTING = frozenset({startup.BROKER_STARTS, startup.DEGRADED})
 NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK  # of a replica that begins empty: its directory, and partition.metadata
 
 
@@ -112,25 +113,22 @@ class BrokerRows:
 
     def __call__(self, partitions: list[StartedPartition]) -> tuple[list[Item], list[Finding]]:
         """Return the rows of brokers and replicas, and what is to be said of log dirs."""
-        findings: list[Finding] = []
-        rows: list[Item] = []
-        brokers: list[tuple[startup.StartupBrokerRow, StartPlan]] = []
-        planned: set[str] = set()
+        findings, rows, planned = list[Finding](), list[Item](), set[str]()
+        brokers: list[tuple[StartPlan, startup.StartupBrokerRow, list[startup.StartupRow]]] = []
         for plan in self.plans:
             dirs = {log_dir.path for log_dir in plan.log_dirs}
             planned |= dirs
             mine = [partition for partition in partitions if partition.log.log_dir in dirs]
-            broker, replicas, added = self._broker(plan, mine)
-            if broker.outcome in {startup.BROKER_STARTS, startup.DEGRADED}:
-                brokers.append((broker, plan))
-            rows += [broker, *(row for row in replicas if self._is_wanted(row))]
+            row, replicas, added = self._broker(plan, mine)
+            brokers.append((plan, row, replicas))
             findings += added
-        nodes = [node for _, plan in brokers if (node := plan.quorum_node) is not None]
-        voters = {id(row): _with_ballot(row, plan, nodes) for row, plan in brokers}
-        rows = [voters.get(id(row), row) for row in rows]
+        starting = (plan.quorum_node for plan, row, _ in brokers if row.outcome in STARTING)
+        nodes = [node for node in starting if node is not None]
+        for plan, row, replicas in brokers:
+            voting = _with_ballot(row, plan, nodes) if row.outcome in STARTING else row
+            rows += [voting, *filter(self._is_wanted, replicas)]
         alone = (partition.row for partition in partitions if partition.log.log_dir not in planned)
-        rows += [row for row in alone if self._is_wanted(row)]
-        return rows, findings
+        return [*rows, *filter(self._is_wanted, alone)], findings
 
     def _is_wanted(self, row: startup.StartupRow) -> bool:
         topic, number = row.where.topic, row.where.partition
