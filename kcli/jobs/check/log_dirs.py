@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 
-from formats.checkpoint import read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir, parse_partition_dir
 from formats.types import TopicPartition
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
@@ -14,7 +14,7 @@ from kcli.jobs.held_log import CLEANER_STOPPED
 from kcli.jobs.log_starts import StartRequest, start_others
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.checkpoints import CLEANER
+from kcli.kafka.integrity.checkpoints import CLEANER, cleaner_points
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.kraft.remedies import with_remedy
@@ -30,7 +30,7 @@ from kcli.kafka.kraft.start_findings import (
 )
 from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.remote.serde import NOT_ALL_READ
-from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import FileSet
 from kcli.logdir.log_dirs import (
@@ -40,12 +40,11 @@ from kcli.logdir.log_dirs import (
     RECOVERY_POINT,
     directory_facts,
     is_running,
+    version_of,
 )
 from kcli.logdir.targets import NO_PARTITIONS, PARTITION, Target
 from kcli.rows.checks import CLEAN, WARNING, WILL_NOT_LOAD, CheckRow
 from kcli.rows.partitions import Where
-
-CHECKED_CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 
 
 def missing_directories(target: Target) -> Iterator[Finding]:
@@ -54,23 +53,22 @@ def missing_directories(target: Target) -> Iterator[Finding]:
     if partitions is None:
         return
     there = {(name.topic, name.partition) for name in partitions}
-    for name in CHECKED_CHECKPOINTS:
-        path = os.path.join(target.path, name)
-        try:
-            data = read_optional(path)
-            if data is None:
-                continue
-            with reading(path):
-                listed = sorted(read_offset_checkpoint(data))
-        except FileError:
-            continue  # a finding of its own
-        missing = [str(entry) for entry in listed if (entry.topic, entry.partition) not in there]
+    facts, cleaner, cleaned = directory_facts(target.path), os.path.join(target.path, CLEANER), None
+    with suppress(FileError):  # a finding of its own
+        cleaned = cleaner_points(cleaner, version_of(cleaner))
+    for name, lines in (
+        (RECOVERY_POINT, facts.recovery_points),
+        (LOG_START, facts.log_start_offsets),
+        (HIGH_WATERMARK, facts.high_watermarks),
+        (CLEANER, cleaned),
+    ):
+        missing = [str(one) for one in sorted(lines or ()) if (one.topic, one.partition) not in there]
         if missing:
             words = f"{missing[0]}: there is no such directory"
-            if name == RECOVERY_POINT and directory_facts(target.path).clean_shutdown:
+            if name == RECOVERY_POINT and facts.clean_shutdown:
                 words += "; it was removed after the clean stop"
-            finding = Finding("CKPT-002", words, dir=target.shown, path=shown(path))
-            yield finding._replace(more=len(missing) - 1)
+            path = shown(os.path.join(target.path, name))
+            yield Finding("CKPT-002", words, dir=target.shown, path=path, more=len(missing) - 1)
 
 
 def lost_checkpoints(target: Target) -> Iterator[Finding]:

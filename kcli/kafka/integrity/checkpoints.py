@@ -162,7 +162,7 @@ def cleaner_point(partition: Partition) -> Reporting[int | None]:
         return None
     path = os.path.join(log_dir, CLEANER)
     try:
-        points = _points(path, version_of(path))
+        points = cleaner_points(path, version_of(path))
     except FileError as error:
         yield Finding("DIR-005", error.message, dir=shown(log_dir), path=shown(path), position=error.position)
         return None
@@ -170,6 +170,6 @@ def cleaner_point(partition: Partition) -> Reporting[int | None]:
 
 
 @lru_cache(maxsize=64)
-def _points(path: str, _version: tuple[int, int, int] | None) -> Mapping[TopicPartition, int]:
+def cleaner_points(path: str, _version: tuple[int, int, int] | None) -> Mapping[TopicPartition, int]:
     """Return the offsets of a checkpoint file; a file that did not change is read once."""
     return decode_optional(path, read_offset_checkpoint) or {}
