@@ -99,6 +99,9 @@ TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"
 CLUSTER_METADATA = "__cluster_metadata"
 REMOTE_LOG_METADATA = "__remote_log_metadata"
+MADE_BY_BROKERS = frozenset(
+    {CLUSTER_METADATA, REMOTE_LOG_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
+)
 """Kafka's own topics."""
 
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"

@@ -67,15 +67,8 @@ from kcli.rows.transactions import OpenTransactionRow
 REFUSED = "START-008"
 OF_A_RECOVERY = frozenset(
     {
-        "START-001",
-        "START-007",
-        "START-015",
-        REFUSED,
-        "LOG-006",
-        "LOG-009",
-        "LOG-025",
-        "CKPT-001",
-        "DIR-005",
+        *("START-001", "START-007", "START-015", REFUSED),
+        *("LOG-006", "LOG-009", "LOG-025", "CKPT-001", "DIR-005"),
     }
 )
 """Findings of a start that a walk over the batches does not make itself."""

@@ -34,18 +34,8 @@ from kcli.rows.scan import CodecUse, ScanPartitionRow, ScanSegmentRow, ScanSumma
 
 OF_A_START = frozenset(
     {
-        "EPOCH-002",
-        "IDX-002",
-        "IDX-011",
-        "LOG-006",
-        "LOG-007",
-        "LOG-009",
-        "LOG-014",
-        "LOG-022",
-        "META-008",
-        "START-003",
-        "START-004",
-        "START-008",
+        *("EPOCH-002", "IDX-002", "IDX-011", "LOG-006", "LOG-007", "LOG-009", "LOG-014", "LOG-022"),
+        *("META-008", "START-003", "START-004", "START-008"),
     }
 )
 """Findings about the files of a directory that a walk over the bytes of the logs does not make itself."""

@@ -5,13 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from formats.messages.metadata import CONFIG_RESOURCES
-from formats.names import (
-    CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
-    REMOTE_LOG_METADATA,
-    SHARE_GROUP_STATE,
-    TRANSACTION_STATE,
-)
+from formats.names import MADE_BY_BROKERS
 from kcli.engine.contract import Unit
 from kcli.jobs.common import YieldAndReturn, unit_job
 from kcli.jobs.metadata.metadata import MetadataQuery, place_of, read, said, wants
@@ -26,9 +20,6 @@ from kcli.rows.metadata import MetadataCommandRow
 
 EXPORTED = ("topics", "configs", "acls", "quotas", "scram")
 SERVER = '--bootstrap-server "$BOOTSTRAP"'
-MADE_BY_BROKERS = frozenset(
-    {CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, REMOTE_LOG_METADATA, SHARE_GROUP_STATE}
-)
 ENTITY_TYPES = {"TOPIC": "topics", "BROKER": "brokers", "CLIENT_METRICS": "client-metrics", "GROUP": "groups"}
 QUOTA_TYPES = {"user": "users", "client-id": "clients", "ip": "ips"}
 ACL_OPTIONS = {

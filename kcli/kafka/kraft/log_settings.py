@@ -7,13 +7,7 @@ configuration of the broker comes later: it changes logs that are open (`Dynamic
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from formats.names import (
-    CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
-    REMOTE_LOG_METADATA,
-    SHARE_GROUP_STATE,
-    TRANSACTION_STATE,
-)
+from formats.names import MADE_BY_BROKERS
 from formats.properties import log_dirs
 from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
 from kcli.kafka.storage import loaded_log
@@ -23,9 +17,7 @@ from kcli.logdir.targets import OFFSETS_RETENTION_MS, PRODUCER_EXPIRATION_MS, Se
 
 MINUTE_MS = 60_000
 
-NEVER_TIERED = frozenset(
-    {CLUSTER_METADATA, REMOTE_LOG_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
-)
+NEVER_TIERED = MADE_BY_BROKERS
 """`UnifiedLog.isRemoteLogEnabled`: topics whose remote.storage.enable says nothing."""
 
 
