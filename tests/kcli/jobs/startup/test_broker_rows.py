@@ -72,19 +72,11 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
     broker, rows, findings = started(*dirs)
     assert findings == []
     assert [row["dir"] for row in rows] == [f"{dirs[0]}/orders-0", f"{dirs[1]}/orders-1"]
-    assert {key: value for key, value in broker.items() if key not in {"log_dirs", "seconds"}} == {
+    told = {key: value for key, value in broker.items() if value is not None and value != []}
+    assert {key: value for key, value in told.items() if key not in {"log_dirs", "seconds"}} == {
         "broker_id": 7,
         "cluster_id": "abc",
         "outcome": "starts",
-        "error": None,
-        "error_message": None,
-        "reason": None,
-        "voters": [],
-        "electable": None,
-        "cause_path": None,
-        "server_log": None,
-        "remedy": None,
-        "metadata_path": None,
         "partitions_by_outcome": {"loads": 2},
         "kafka_version": "4.3",
         "metadata_log_dir": str(dirs[0]),
