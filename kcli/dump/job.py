@@ -186,27 +186,23 @@ class Dump:
             try:
                 if target.kind == REMOTE_SEGMENTS:
                     result.targets.extend(self._of_remote_segments(target))
-                    continue
-                if target.kind != PARTITION:
+                elif target.kind != PARTITION:
                     result.targets.extend(with_parts(target))
-                    continue
-                files, others = listed(target.path)
-                result.notes.extend(unexpected_names(target, files, others))
-                inside = self._inside(target, files, others) if self.options.tail is None else iter([target])
-                result.targets.extend(filter(self._is_shown, inside))
+                else:
+                    files, others = listed(target.path)
+                    result.notes.extend(unexpected_names(target, files, others))
+                    has_tail = self.options.tail is not None
+                    inside = iter([target]) if has_tail else self._inside(target, files, others)
+                    result.targets.extend(filter(self._is_shown, inside))
             except FileError as error:
                 result.miss(target, error)
-        if not (self.only_partitions or self.options.selects):
-            for log_dir in file_set.named_log_dirs:
-                try:
-                    failed = {failure.path for failure in file_set.failures}
-                    result.targets.extend(
-                        target
-                        for target in _log_dir(log_dir, result.failures)
-                        if target.shown not in failed and self._is_shown(target)
-                    )
-                except FileError as error:
-                    result.failures.append(FileError(shown(log_dir), *error.args[1:]))
+        failed = {failure.path for failure in file_set.failures}
+        for log_dir in () if self.only_partitions or self.options.selects else file_set.named_log_dirs:
+            try:
+                inside = (one for one in _log_dir(log_dir, result.failures) if one.shown not in failed)
+                result.targets.extend(filter(self._is_shown, inside))
+            except FileError as error:
+                result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
 
     def _tail(self, unit: Unit, options: DumpOptions, _: FindingCollector) -> Scanned:
