@@ -19,9 +19,7 @@ from kcli.views.duckdb import Source, SqlError, opened
 from kcli.views.options import macro_options
 from kcli.views.plan import view_schema
 from kcli.views.spark import view_schema as spark_schema
-from tests.builders import put_record, put_records
 from tests.kcli.views.fleet import fleet
-from tests.partitions import log_dir, segment
 
 pytestmark = pytest.mark.slow
 
@@ -306,15 +304,3 @@ def test_temporary_files_are_in_a_directory_that_is_removed(dirs, tmp_path):
         assert os.path.isdir(place) and os.path.dirname(place) == str(tmp_path)
 
     assert os.listdir(tmp_path) == []
-
-
-def test_records_of_internal_topics_are_decoded_where_that_is_selected(tmp_path):
-    key = b"\0\1\0\1g\0\1t\0\0\0\0"
-    value = b"\0\3" + (7).to_bytes(8, "big") + b"\0\0\0\1" + b"\0\0" + bytes(8)
-    segment(
-        log_dir(tmp_path / "d") / "__consumer_offsets-0", 0, put_records([put_record(key=key, value=value)])
-    )
-
-    with asked([tmp_path / "d"]) as session:
-        assert session.rows("SELECT record_type, key FROM records") == [("OffsetCommit", key)]
-        assert session.rows("SELECT value FROM records") == [(value,)]

@@ -1,8 +1,6 @@
 """The format in a Spark session: it starts a JVM, so it is marked. Twenty log dirs, asked in SQL."""
 
-import json
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,9 +8,7 @@ import pytest
 from kcli.engine.contract import EngineMissingError
 from kcli.views import register
 from kcli.views.definitions import VIEWS
-from tests.builders import put_record, put_records
 from tests.kcli.views.fleet import fleet
-from tests.partitions import log_dir, segment
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
@@ -41,22 +37,6 @@ def views(spark, dirs):
     return pattern
 
 
-def printed(kcli, *words):
-    return [json.loads(line) for line in kcli(*words, "-o", "ndjson").stdout.splitlines()]
-
-
-def test_which_segments_are_damaged(spark, views, dirs, kcli):
-    reported = [row for row in printed(kcli, "dump", *dirs) if row["type"] == "finding"]
-    expected = sorted((row["code"], row["file"], row["position"]) for row in reported)
-
-    found = spark.sql(
-        "SELECT code, file, position FROM findings WHERE severity = 'error' ORDER BY code, file"
-    ).collect()
-
-    assert [tuple(row) for row in found] == expected
-    assert Counter(row.code for row in found) == {"LOG-003": 4, "LOG-002": 2}
-
-
 def test_the_plan_shows_the_scan(spark, views):
     (plan,) = spark.sql(
         "EXPLAIN FORMATTED SELECT topic, count(*) FROM batches WHERE partition = 1 GROUP BY topic"
@@ -76,30 +56,6 @@ def test_lists_of_paths_and_fewer_columns(spark, dirs):
 
     assert frame.columns == ["epoch", "topic"]
     assert frame.filter("topic = 'clicks'").count() > 4
-
-
-def test_records_of_internal_topics_are_decoded(spark, kcli, tmp_path):
-    key = b"\0\1\0\1g\0\1t\0\0\0\0"
-    value = b"\0\3" + (7).to_bytes(8, "big") + b"\0\0\0\1" + b"\0\0" + bytes(8)
-    segment(
-        log_dir(tmp_path / "d") / "__consumer_offsets-0", 0, put_records([put_record(key=key, value=value)])
-    )
-    (expected,) = (
-        row for row in printed(kcli, "dump", "--records", tmp_path / "d") if row["type"] == "dump_record"
-    )
-
-    (row,) = spark.read.format("kcli").option("view", "records").load(str(tmp_path / "d")).collect()
-
-    assert (row.record_type, row.record_version, row.error) == (
-        expected["record_type"],
-        expected["record_version"],
-        None,
-    )
-    assert [json.loads(row.decoded_key), json.loads(row.decoded_value)] == [
-        expected["decoded_key"],
-        expected["decoded_value"],
-    ]
-    assert row.record_type == "OffsetCommit"
 
 
 def test_a_schema_that_is_not_the_views_is_refused(spark, dirs):
