@@ -6,6 +6,7 @@ every key and value lies between ASCII characters, so that none can spoil its ne
 
 import os
 from collections.abc import Iterable, Iterator
+from string import Formatter
 
 import numpy as np
 import pyarrow as pa
@@ -58,31 +59,18 @@ from kcli.output.text_columns import (
 from kcli.rows import TextBlock
 
 BOOTSTRAP = "bootstrap.checkpoint"
-BATCH_LINE_FIELDS = {
-    "baseOffset: ": "base_offset",
-    " lastOffset: ": "last_offset",
-    " count: ": "count",
-    " baseSequence: ": "base_sequence",
-    " lastSequence: ": "last_sequence",
-    " producerId: ": "producer_id",
-    " producerEpoch: ": "producer_epoch",
-    " partitionLeaderEpoch: ": "partition_leader_epoch",
-    " isTransactional: ": "is_transactional",
-    " isControl: ": "is_control",
-    " deleteHorizonMs: ": "delete_horizon_ms",
-}
-"""What comes before each column of DumpBatchRow in the line of a batch of magic 2; LINE_FIELDS follow."""
-LEGACY_LINE_FIELDS = {"offset: ": "last_offset"}
-LINE_FIELDS = {
-    " position: ": "position",
-    " ": "timestamp_type",
-    ": ": "max_timestamp",
-    " size: ": "size",
-    " magic: ": "magic",
-    " compresscodec: ": "compression",
-    " crc: ": "crc",
-    " isvalid: ": "is_valid",
-}
+LINE = (
+    " position: {position} {timestamp_type}: {max_timestamp} size: {size} magic: {magic}"
+    " compresscodec: {compression} crc: {crc} isvalid: {is_valid}\n"
+)
+BATCH_LINE = (
+    "baseOffset: {base_offset} lastOffset: {last_offset} count: {count} baseSequence: {base_sequence}"
+    " lastSequence: {last_sequence} producerId: {producer_id} producerEpoch: {producer_epoch}"
+    " partitionLeaderEpoch: {partition_leader_epoch} isTransactional: {is_transactional}"
+    f" isControl: {{is_control}} deleteHorizonMs: {{delete_horizon_ms}}{LINE}"
+)
+LEGACY_LINE = "offset: {last_offset}" + LINE
+"""Lines of batches; the names are columns of DumpBatchRow."""
 
 
 NO_RECORD_OFFSETS: Ints = np.empty(0, np.int64)
@@ -182,12 +170,14 @@ def _last_offset(block: Block, records: RecordColumns, last: int | None) -> int 
 
 def batch_lines(block: Block) -> Array:
     """Return the lines of a block's batches, each with its newline."""
-    fields = (BATCH_LINE_FIELDS if block.is_v2 else LEGACY_LINE_FIELDS) | LINE_FIELDS
-    made = batch_columns(block, fields.values())
+    pieces = [piece[:2] for piece in Formatter().parse(BATCH_LINE if block.is_v2 else LEGACY_LINE)]
+    made = batch_columns(block, [name for _, name in pieces if name is not None])
     columns: list[TextColumn] = []
-    for label, name in fields.items():
-        columns += [label, (_optional_longs if name == "delete_horizon_ms" else _text)(made[name])]
-    return joined([*columns, "\n"], len(block.positions))
+    for label, name in pieces:
+        columns.append(label)
+        if name is not None:
+            columns.append((_optional_longs if name == "delete_horizon_ms" else _text)(made[name]))
+    return joined(columns, len(block.positions))
 
 
 def _text(column: Array) -> TextColumn:
