@@ -44,7 +44,7 @@ LAST_BYTES = {
 BLANKS = r"[ \t\n\x0b\f\r]+"
 """Java's `\\s+` without its Unicode flag."""
 
-_LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_TEXT_LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _INTEGER = re.compile(r"([+-]?)(\d+)")
 _LAST_BMP = "\uffff"
 _LONG_DIGITS, _NAME_DIGITS = 19, 20
@@ -108,7 +108,7 @@ def shown(text: str) -> str:
 def byte_lines(data: Buffer) -> Iterator[tuple[int, bytes]]:
     """Yield (position, bytes) of every line as `BufferedReader.readLine` cuts them."""
     raw = bytes(data)
-    for match in _LINE.finditer(raw):
+    for match in _TEXT_LINE.finditer(raw):
         if match.start() < len(raw):
             yield match.start(), match.group(1)
 

@@ -72,8 +72,8 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
     broker, rows, findings = started(*dirs)
     assert findings == []
     assert [row["dir"] for row in rows] == [f"{dirs[0]}/orders-0", f"{dirs[1]}/orders-1"]
-    told = {key: value for key, value in broker.items() if value is not None and value != []}
-    assert {key: value for key, value in told.items() if key not in {"log_dirs", "seconds"}} == {
+    stated = {key: value for key, value in broker.items() if value is not None and value != []}
+    assert {key: value for key, value in stated.items() if key not in {"log_dirs", "seconds"}} == {
         "broker_id": 7,
         "cluster_id": "abc",
         "outcome": "starts",
