@@ -10,9 +10,6 @@ from kcli.kafka.replication.follower import (
     CONVERGED,
     EPOCH_PROTOCOL,
     EPOCH_V0,
-    FETCH,
-    HIGH_WATERMARK_PROTOCOL,
-    UNKNOWN_EPOCH,
     ReplicaEpochs,
     as_leader,
     find_divergence,
@@ -56,23 +53,6 @@ EPOCHS = (EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50))
 )
 def test_truncation_states(answered, follower, expected):
     assert truncation_state(EpochEntry(*answered), follower, 33) == expected
-
-
-LEADER = ReplicaEpochs((EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50)), 70, high_watermark=60)
-FOLLOWER = ReplicaEpochs((EpochEntry(0, 0), EpochEntry(1, 20), EpochEntry(3, 40)), 60, high_watermark=25)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "truncations"),
-    [(FETCH, [40, 20]), (EPOCH_PROTOCOL, [40, 20]), (EPOCH_V0, [50]), (HIGH_WATERMARK_PROTOCOL, [25])],
-)
-def test_protocols(protocol, truncations):
-    fetch_rounds = follow_leader(LEADER, FOLLOWER, protocol)
-
-    assert [one.truncate_to for one in fetch_rounds.rounds] == truncations
-    assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (truncations[-1], CONVERGED)
-    assert (fetch_rounds.rounds[0].rule == UNKNOWN_EPOCH) == (len(truncations) > 1)
-    assert fetch_rounds.needs_high_watermark == (protocol == HIGH_WATERMARK_PROTOCOL)
 
 
 def test_before_2_0_the_end_of_an_epoch_older_than_all_is_unknown():
