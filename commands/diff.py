@@ -1,14 +1,9 @@
 """`kcli diff`: what changed from one run to a later one."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
 from kcli.cli.command import REQUIRED, Output, argument, option
-from kcli.cli.status import UsageError
-
-if TYPE_CHECKING:
-    from kcli.jobs.run_diff import RunRecord
 
 
 def diff(
@@ -26,54 +21,27 @@ def diff(
     Example: kcli diff /var/lib/kcli/2026-01-30 /var/lib/kcli/2026-01-31
     """
     from kcli.cli.run import new_summary, run_answer
-    from kcli.jobs.run_diff import differences
-    from kcli.kafka.findings.findings import Finding
+    from kcli.jobs import run_diff as jobs
     from kcli.output.run_directory import FileRowsError
-    from kcli.rows import Failure, Item
+    from kcli.output.values import iso
+    from kcli.rows import Item
 
     summary = new_summary(output)
 
     def rows() -> Iterator[Item]:
-        pairs = _pairs(first, last, is_quiet=output.quiet)
-        summary.inputs = 2 * len(pairs)
-        for before, now in pairs:
-            kind = f" ({now.kind})" if len(pairs) > 1 else ""
-            try:
-                for difference in differences(before, now, all_of_them=all_partitions):
-                    if isinstance(difference, Finding):
-                        summary.findings.append(difference._replace(message=difference.message + kind))
-                    else:
-                        yield difference
-                summary.answered += 2
-            except FileRowsError as error:
-                summary.failures.append(Failure("", "not-a-run", None, None, str(error)))
-
-    def answers() -> Iterator[Item]:
         try:
-            yield from rows()
+            pairs = jobs.pairs_in(first) if last is None else [jobs.named_pair(first, last)]
         except FileRowsError as error:
-            summary.failures.append(Failure("", "not-a-run", None, None, str(error)))
+            summary.failures.append(jobs.not_a_run(error))
+            return
+        for earlier, newest in pairs if last is None and not output.quiet else ():
+            named = {"alone": newest} if earlier is None else {"before": earlier, "now": newest}
+            for word, run in named.items():
+                say(f"{word:6}  {run.path}  {iso(run.started_timestamp)}  {run.kind}")
+        compared = [(earlier, newest) for earlier, newest in pairs if earlier is not None]
+        summary.inputs = 2 * len(compared)
+        for outcome in jobs.outcomes(compared, all_of_them=all_partitions):
+            summary.add(outcome)
+            yield from outcome.rows
 
-    run_answer("diff", answers(), output, summary)
-
-
-def _pairs(first: str, last: str | None, *, is_quiet: bool) -> "list[tuple[RunRecord, RunRecord]]":
-    """Return the runs to compare; of a directory say on stderr which they are, and which are alone."""
-    from kcli.jobs.run_diff import compared, pairs_in
-    from kcli.output.values import iso
-
-    if last is not None:
-        before, now = compared(first), compared(last)
-        if before.command != now.command:
-            raise UsageError(
-                f"{first} is a run of {before.command}, {last} of {now.command}: compare runs of one"
-            )
-        if before.started_timestamp > now.started_timestamp:
-            raise UsageError(f"{first} is the later run: write the earlier one first")
-        return [(before, now)]
-    pairs = pairs_in(first)
-    for earlier, newest in pairs if not is_quiet else ():
-        named = {"alone": newest} if earlier is None else {"before": earlier, "now": newest}
-        for word, run in named.items():
-            say(f"{word:6}  {run.path}  {iso(run.started_timestamp)}  {run.kind}")
-    return [(earlier, newest) for earlier, newest in pairs if earlier is not None]
+    run_answer("diff", rows(), output, summary)

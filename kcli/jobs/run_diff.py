@@ -3,13 +3,16 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from kcli.engine.contract import Outcome
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.run_directory import ERRORS, FINDINGS, RECORD, ROWS, FileRowsError, read_rows
+from kcli.rows import Failure
 from kcli.rows.checks import RunDiffRow
 from kcli.rows.partitions import Where
+from kcli.words import WordError
 
 UNREADABLE = "unreadable"
 RANKED = ("starts", "loads", "clean", "warning", "damaged", "fails", "will-not-load", UNREADABLE)
@@ -77,13 +80,18 @@ def record_of(path: str) -> RunRecord:
         raise FileRowsError(f"{file_path}: {NOT_WRITTEN}") from error
 
 
-def compared(path: str) -> RunRecord:
-    """Return what `record_of` does of a command whose runs can be compared; FileRowsError for another."""
-    run = record_of(path)
-    if run.command in COLUMNS:
-        return run
-    file_path = os.path.join(path, RECORD)
-    raise FileRowsError(f"{file_path}: a run of {run.command}; expected one of {', '.join(COLUMNS)}")
+def named_pair(first: str, last: str) -> tuple[RunRecord, RunRecord]:
+    """Return two runs; FileRowsError for what is none, WordError for two that cannot be compared."""
+    before, now = record_of(first), record_of(last)
+    for run in (before, now):
+        if run.command not in COLUMNS:
+            path = os.path.join(run.path, RECORD)
+            raise FileRowsError(f"{path}: a run of {run.command}; expected one of {', '.join(COLUMNS)}")
+    if before.command != now.command:
+        raise WordError(f"{first} is a run of {before.command}, {last} of {now.command}: compare runs of one")
+    if before.started_timestamp > now.started_timestamp:
+        raise WordError(f"{first} is the later run: write the earlier one first")
+    return before, now
 
 
 def pairs_in(directory: str) -> list[tuple[RunRecord | None, RunRecord]]:
@@ -121,20 +129,32 @@ def pairs_in(directory: str) -> list[tuple[RunRecord | None, RunRecord]]:
     return pairs
 
 
-def differences(first: RunRecord, last: RunRecord, *, all_of_them: bool) -> Iterator[RunDiffRow | Finding]:
-    """Yield a row for each partition that changed, or for each, with the findings about it; FileRowsError."""
-    of_first, of_last = _read(first), _read(last)
-    unread = [directory for directory, facts in of_last.items() if facts.get("result") == UNREADABLE]
-    for directory, facts in of_first.items():  # what the later run could not read is not gone
-        if any(f"{directory}/".startswith(os.path.join(path, "")) for path in unread):
-            later = of_last.get(directory, {"result": UNREADABLE})
-            of_last[directory] = {**later, "where": facts["where"]}
-    before, after = _by_name(of_first), _by_name(of_last)
-    for name in sorted(before.keys() | after.keys()):
-        row, findings = compare(before.get(name), after.get(name))
-        if all_of_them or row.verdict != "unchanged":
-            yield row
-            yield from findings
+def outcomes(pairs: Sequence[tuple[RunRecord, RunRecord]], *, all_of_them: bool) -> Iterator[Outcome]:
+    """Yield of each pair a row for each partition that changed, or for each, and the findings about it."""
+    for number, (first, last) in enumerate(pairs):
+        try:
+            of_first, of_last = _read(first), _read(last)
+        except FileRowsError as error:
+            yield Outcome(number=number, error=not_a_run(error))
+            continue
+        unread = [directory for directory, facts in of_last.items() if facts.get("result") == UNREADABLE]
+        for directory, facts in of_first.items():  # what the later run could not read is not gone
+            if any(f"{directory}/".startswith(os.path.join(path, "")) for path in unread):
+                later = of_last.get(directory, {"result": UNREADABLE})
+                of_last[directory] = {**later, "where": facts["where"]}
+        before, after = _by_name(of_first), _by_name(of_last)
+        outcome, kind = Outcome(number=number), f" ({last.kind})" if len(pairs) > 1 else ""
+        for name in sorted(before.keys() | after.keys()):
+            row, findings = compare(before.get(name), after.get(name))
+            if all_of_them or row.verdict != "unchanged":
+                outcome.rows.append(row)
+                outcome.findings.extend(one._replace(message=one.message + kind) for one in findings)
+        yield outcome
+
+
+def not_a_run(error: FileRowsError) -> Failure:
+    """Return the error about what is no run."""
+    return Failure("", "not-a-run", None, None, str(error))
 
 
 def _read(run: RunRecord) -> dict[str, Facts]:
