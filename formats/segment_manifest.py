@@ -62,7 +62,7 @@ _MEMBERS = frozenset(
     {"version", "chunkIndex", "segmentIndexes", "compression", "encryption", "remoteLogSegmentMetadata"}
 )
 _EXPECTED = {dict: "an object", str: "a string", bool: "true or false"}
-_SIZES = ("originalChunkSize", "originalFileSize")
+_ORIGINAL_SIZES = ("originalChunkSize", "originalFileSize")
 _FIXED_SIZES = ("transformedChunkSize", "finalTransformedChunkSize")
 
 
@@ -193,8 +193,8 @@ def _chunk_index(content: Mapping[str, Any]) -> ChunkIndex:
     if kind not in (FIXED, VARIABLE):  # it may be of any type, a list too
         raise UnsupportedError(0, "chunkIndex.type", f'"{FIXED}" or "{VARIABLE}"', _shown(kind))
     rest = _FIXED_SIZES if kind == FIXED else ("transformedChunks",)
-    _no_others(content, {"type", *_SIZES, *rest}, "chunkIndex")
-    chunk_size, file_size = (_number(content, name, f"chunkIndex.{name}") for name in _SIZES)
+    _no_others(content, {"type", *_ORIGINAL_SIZES, *rest}, "chunkIndex")
+    chunk_size, file_size = (_number(content, name, f"chunkIndex.{name}") for name in _ORIGINAL_SIZES)
     if not chunk_size:
         raise CorruptError(0, "chunkIndex.originalChunkSize", "above 0", chunk_size)
     if kind == FIXED:
