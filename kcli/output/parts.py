@@ -57,7 +57,7 @@ class PartWriter:
         """Return the file of a type, or of all rows for an empty name."""
         if name not in self._files:
             parts = self._parts
-            path = os.path.join(type_directory(name), f"{uuid.uuid4().hex}.{parts.extension}")
+            path = os.path.join(type_directory(name), f"{uuid.uuid4().hex}.{parts.view.format.extension}")
             if name:
                 os.makedirs(os.path.join(parts.directory, type_directory(name)), exist_ok=True)
             file = self._stack.enter_context(new_file(os.path.join(parts.directory, path)))
@@ -91,11 +91,6 @@ class Parts:
     directory: str
     view: View
     by_type: bool = False
-
-    @property
-    def extension(self) -> str | None:
-        """The end of the names of the files."""
-        return self.view.format.extension
 
     @contextmanager
     def __call__(self) -> Iterator[PartWriter]:
@@ -147,7 +142,7 @@ def settle(parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
     digits = max(len(str(len(written))), DIGITS)
 
     def new_path(place: str, number: int) -> str:
-        return os.path.join(directory, place, f"part-{number:0{digits}}-{run}.{parts.extension}")
+        return os.path.join(directory, place, f"part-{number:0{digits}}-{run}.{view.format.extension}")
 
     for number, part in enumerate(written):
         os.rename(os.path.join(directory, part.path), new_path(os.path.dirname(part.path), number))

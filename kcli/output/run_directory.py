@@ -26,7 +26,7 @@ def keep_run(
     output, head = parts.view.format, parts.view.head
     count = settle(parts, written, nothing)
     findings, failures = messages
-    files = {name: os.path.join(directory, name, f"{name}.{parts.extension}") for name in (FINDINGS, ERRORS)}
+    files = {name: os.path.join(directory, name, f"{name}.{output.extension}") for name in (FINDINGS, ERRORS)}
     for name in files:
         os.mkdir(os.path.join(directory, name))
     write_finding_rows(files[FINDINGS], output, findings, head=head)

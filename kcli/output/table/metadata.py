@@ -60,16 +60,14 @@ def _each_once(view: TableView, answer: TableInput) -> TableView:
         by_log.setdefault(row.place, {})[repr((row.place.cluster_id, *row[1:]))] = row
     if len(by_log) == 1 or answer.screen.is_part:
         return view
-    first: dict[str, Any] = {}
-    having: dict[str, list[OfDirectory]] = {}
+    lines: dict[str, tuple[Any, list[OfDirectory]]] = {}
     alike: dict[frozenset[str], list[OfDirectory]] = {}
     for place, own in by_log.items():
         alike.setdefault(frozenset(own), []).append(place)
         for key, row in own.items():
-            first.setdefault(key, row)
-            having.setdefault(key, []).append(place)
-    names, rows = _names_of(by_log), [*first.values()]
-    logs = {id(row): joined(names[one] for one in having[key]) for key, row in first.items()}
+            lines.setdefault(key, (row, []))[1].append(place)
+    names, rows = _names_of(by_log), [row for row, _ in lines.values()]
+    logs = {id(row): joined(names[one] for one in places) for row, places in lines.values()}
     subjects = {
         subject: place for place, subject in enumerate(dict.fromkeys(map(view.columns[0].value_of, rows)))
     }
