@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from rich.console import RenderableType
@@ -78,23 +78,17 @@ class _Log(NamedTuple):
         return f"{oldest.segment_base_offset}: {oldest.reason}{waiting}"
 
 
-def _kind(row: RetentionRow, symbols: Symbols) -> str:
-    if row.action == DELETE:
-        return symbols.goes
-    if row.blocked_by is not None or row.action is None:
-        return symbols.middle
-    return symbols.half if row.is_active else symbols.stays
+def _cells(symbols: Symbols) -> dict[str, str]:
+    """Return the cell of a bar for each state of a segment."""
+    waits = dict.fromkeys(("waits", "if copied"), symbols.middle)
+    return {"goes": symbols.goes, **waits, "stays": symbols.stays, "active": symbols.half}
 
 
 def _bar(log: _Log, symbols: Symbols) -> str:
     """Return the bytes of a log by what becomes of them: those that go, wait, stay, and the active one's."""
-    if not log.size:
-        return ""
-    ranges, begin = [], 0
-    for row in log.segments:
-        ranges.append((begin, begin + row.size, _kind(row, symbols)))
-        begin += row.size
-    return "".join(Timeline(0, begin, BAR).cells(ranges))
+    cells, ends = _cells(symbols), [*accumulate(row.size for row in log.segments)]
+    ranges = ((end - row.size, end, cells[_state(row)]) for end, row in zip(ends, log.segments, strict=True))
+    return "".join(Timeline(0, ends[-1], BAR).cells(ranges)) if log.size else ""
 
 
 def _tried(logs: Sequence[_Log]) -> str:
@@ -190,11 +184,16 @@ def draw_retention(answer: TableInput) -> Iterator[RenderableType]:
 
 def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:
     is_tried = any(log.going_now is not None for log in logs)
-    kinds = {symbols.goes: "goes", symbols.middle: "waits", symbols.stays: "stays"}
-    legend = [*(f"{symbol} {word}" for symbol, word in kinds.items()), f"{symbols.half} active segment"]
+    cells = _cells(symbols)
+    legend = [f"{cells[word]} {word}" for word in ("goes", "waits", "stays")]
     columns = (
         ShownColumn("SIZE", "size", "size"),
-        ShownColumn("", lambda log: _bar(log, symbols), rank=2, legend=f"{', '.join(legend)}."),
+        ShownColumn(
+            "",
+            lambda log: _bar(log, symbols),
+            rank=2,
+            legend=f"{', '.join(legend)}, {cells['active']} active segment.",
+        ),
         ShownColumn("GOES", "going", "size", style="red"),
         ShownColumn("NOW", "going_now", "size", rank=1),
         ShownColumn("OLDEST THAT STAYS", "reason", least=20),
