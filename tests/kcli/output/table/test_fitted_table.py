@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from kcli.output.screen import ASCII, UTF8, Screen
-from kcli.output.table.columns import ShownColumn, span
+from kcli.output.table.columns import ShownColumn
 from kcli.output.table.fitted_table import cut, table
 
 
@@ -32,14 +32,6 @@ def lines(columns, rows, width=80, **more):
     console = Console(file=out, width=width, color_system=None, _environ={})
     console.print(table(columns, rows, Screen(width, **more)), crop=False)
     return out.getvalue().splitlines()
-
-
-def test_numbers_stand_right_and_nulls_are_marked():
-    assert lines(COLUMNS, [Row("a", 1000, "x"), Row("bb", None, "y")]) == [
-        "NAME  NUMBER  COUNT  TEXT",
-        "a       1000  1,000  x",
-        "bb         \u2013      \u2013  y",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -121,11 +113,6 @@ def test_wide_characters_take_two_columns():
 
 def test_without_utf8_text_is_escaped():
     assert lines(COLUMNS, [Row("é", None, "x")], is_utf8=False)[1] == "\\xe9  x"
-
-
-def test_a_range_names_its_last_offset():
-    assert span(0, 60) == "0..59"
-    assert span(60, 60) == "60.."
 
 
 def test_what_is_cut_off_is_marked():

@@ -80,11 +80,3 @@ def test_what_was_deleted_before_is_not_lost():
     assert any(" ".join(line.split()).startswith("400 → 0 510 → 205") for line in some)
     assert "1 partition loses 110 records, 30 KiB." in " ".join(some)
     assert "The truncation loses nothing." in " ".join(none)
-
-
-def test_of_many_partitions_there_is_a_table_alone():
-    lines = drawn(*(row(where=Where(f"d/t-{number}", 1, None, "t", number)) for number in range(5)))
-
-    assert any(line.split()[:4] == ["TOPIC-PARTITION", "LOG", "END", "HW"] for line in lines)
-    assert "SEGMENT" not in " ".join(lines)
-    assert "5 partitions lose 1,525 records" in " ".join(lines)
