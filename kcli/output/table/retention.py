@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import accumulate, chain
 from typing import NamedTuple
 
@@ -171,11 +172,11 @@ def draw_retention(answer: TableInput) -> Iterator[RenderableType]:
         if isinstance(row, RetentionRow):
             segments.setdefault(row.where, []).append(row)
     logs = [_Log(tuple(rows), wholes.get(where)) for where, rows in segments.items()]
-    assumed = assumptions(answer.all_findings, NAME_THEM)
     compacted = [row for row in wholes.values() if row.will_clean is not None]
     rows = [row for log in logs for row in log.segments] if len(logs) == 1 else logs
     view = (RETAINED_SEGMENTS if len(logs) == 1 else _of_logs(logs, answer.screen.symbols))._replace(
-        verdict=lambda _: "\n".join((*assumed, _verdict(logs))),
+        verdict=lambda _: _verdict(logs),
+        assumes=partial(assumptions, advice=NAME_THEM),
         above=lambda _, screen: _limits(logs, screen),
         below=lambda *_: chain(_rolls(logs), _future([*wholes.values()])),
     )
@@ -300,7 +301,7 @@ COMPACT_RECORD = table_view(
     ShownColumn("OFFSET", "offset", "number"),
     ShownColumn("GOES BY", "reason"),
 )
-_CLEANED_LOGS = table_view(
+COMPACT_PARTITION = table_view(
     ShownColumn(
         "CLEANS", lambda row: (row.first_dirty_offset, row.end_offset) if row.passes else None, "range"
     ),
@@ -310,10 +311,5 @@ _CLEANED_LOGS = table_view(
     ShownColumn("TOMBSTONES GO", "tombstones_removed", "count", rank=3),
     ShownColumn("", _end_of, least=16),
     verdict=_cleaning,
+    assumes=partial(assumptions, advice=NAME_THEM),
 )
-
-
-def draw_compact_partition(answer: TableInput) -> TableView:
-    """Return the view of logs that were cleaned."""
-    assumed = assumptions(answer.all_findings, NAME_THEM)
-    return _CLEANED_LOGS._replace(verdict=lambda rows: "\n".join([*assumed, _cleaning(rows)]))

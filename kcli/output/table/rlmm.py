@@ -17,7 +17,7 @@ from kcli.output.table.fitted_table import StyledLines, sentences
 from kcli.output.table.lookup import count_found
 from kcli.output.table.retention import assumptions
 from kcli.output.table.shared_columns import SharedColumn, name_of
-from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table, draw_tables, table_view
+from kcli.output.table.table_view import FEW, TableInput, draw_table, draw_tables, table_view
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, joined, moment, number, readable, size, tally
 from kcli.rows.partitions import Where
@@ -413,13 +413,7 @@ def _limits(rows: Sequence[Any]) -> list[str]:
     return lines
 
 
-def draw_rlmm_retention(answer: TableInput) -> TableView:
-    """Return the view of what a clean-up deletes of both tiers."""
-    assumed = assumptions(answer.all_findings)
-    return _RETENTION._replace(verdict=lambda rows: "\n".join([*assumed, _deletes(rows)]))
-
-
-_RETENTION = table_view(
+RLMM_RETENTION = table_view(
     ShownColumn("TIER", "tier"),
     ShownColumn("SEGMENT ID", "segment_id"),
     offsets_column("start_offset", "end_offset"),
@@ -428,6 +422,8 @@ _RETENTION = table_view(
     ShownColumn("RULE", "rule"),
     ShownColumn("WHY", "reason", rank=1, least=20),
     facts=_limits,
+    verdict=_deletes,
+    assumes=assumptions,
 )
 OUTCOMES = {
     "local": "fetches from the leader's local log",

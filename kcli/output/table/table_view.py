@@ -54,7 +54,8 @@ class TableView(NamedTuple):
     table where all rows are at hand; `folded`: what is said of the others. `order`: rows are shown by it,
     the lowest first, unless the user sorts them. `merged`: the value by which rows of replicas of a
     partition are the same line. `names_replicas`: whether the columns name brokers and log dirs already.
-    `above` and `below` the table: what else is drawn. `ranks` of columns of `Where`, by header.
+    `above` and `below` the table: what else is drawn. `ranks` of columns of `Where`, by header. `assumes`:
+    what the verdict rests on, by all findings.
     """
 
     columns: Sequence[ShownColumn]
@@ -71,6 +72,7 @@ class TableView(NamedTuple):
     above: Callable[[Sequence[Any], Screen], Drawn] | None = None
     below: Callable[[Sequence[Any], Screen], Drawn] | None = None
     ranks: Mapping[str, int] = MappingProxyType({})
+    assumes: Callable[[Sequence[Finding]], Sequence[str]] | None = None
 
 
 def table_view(*columns: ShownColumn, **more: Any) -> TableView:
@@ -80,14 +82,17 @@ def table_view(*columns: ShownColumn, **more: Any) -> TableView:
 
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
-    rows, screen, findings, is_sorted, _, lacks = answer
+    rows, screen, findings, is_sorted, all_findings, lacks = answer
     columns, days = _without_day(view.columns, rows)
     places = (one._replace(rank=view.ranks.get(one.header, one.rank)) for one in where_columns(rows))
     shared = sorted([*places, *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
-    verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
-    verdict = "\n".join(filter(None, (lacks, verdict)))
+    verdicts = [lacks]
+    if view.verdict is not None and not screen.is_part:
+        assumed = view.assumes(all_findings) if view.assumes is not None else ()
+        verdicts += [*assumed, view.verdict(rows)]
+    verdict = "\n".join(filter(None, verdicts))
     listed = rows
     if view.is_listed is not None and not screen.is_part:
         listed = list(filter(view.is_listed, rows))
