@@ -59,7 +59,7 @@ from kcli.output.text_columns import (
 from kcli.rows import TextBlock
 
 BOOTSTRAP = "bootstrap.checkpoint"
-LINE = (
+BATCH_LINE_END = (
     " position: {position} {timestamp_type}: {max_timestamp} size: {size} magic: {magic}"
     " compresscodec: {compression} crc: {crc} isvalid: {is_valid}\n"
 )
@@ -67,9 +67,9 @@ BATCH_LINE = (
     "baseOffset: {base_offset} lastOffset: {last_offset} count: {count} baseSequence: {base_sequence}"
     " lastSequence: {last_sequence} producerId: {producer_id} producerEpoch: {producer_epoch}"
     " partitionLeaderEpoch: {partition_leader_epoch} isTransactional: {is_transactional}"
-    f" isControl: {{is_control}} deleteHorizonMs: {{delete_horizon_ms}}{LINE}"
+    f" isControl: {{is_control}} deleteHorizonMs: {{delete_horizon_ms}}{BATCH_LINE_END}"
 )
-LEGACY_LINE = "offset: {last_offset}" + LINE
+LEGACY_LINE = "offset: {last_offset}" + BATCH_LINE_END
 """Lines of batches; the names are columns of DumpBatchRow."""
 
 
