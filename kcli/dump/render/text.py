@@ -49,6 +49,7 @@ from kcli.output.text_columns import (
     either,
     integer_texts,
     joined,
+    lengths_of,
     parts,
     same_text,
     spans,
@@ -273,7 +274,7 @@ def _header_keys(records: RecordColumns, salt: bytes | None) -> TextColumn:
 
 def _labelled(keys: Array, payloads: Array, prefix: str) -> list[TextColumn]:
     """Return what is printed of keys and payloads; a null is left out."""
-    key, payload = (one.is_valid().to_numpy(zero_copy_only=False) for one in (keys, payloads))
+    key, payload = (lengths_of(one) >= 0 for one in (keys, payloads))
     after = either(payload & key, " payload: ", "")
     alone = either(payload & ~key, f"{prefix}payload: ", "")
     return [either(key, f"{prefix}key: ", ""), keys, after, alone, payloads]

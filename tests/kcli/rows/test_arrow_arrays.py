@@ -74,11 +74,12 @@ def test_text_that_is_not_unicode_and_too_large_numbers_are_errors():
         column(["\ud800"], pa.string())
 
 
-PARQUET = """
+WRITTEN = """
 import importlib.util, sys
 from kcli.__main__ import main
 log, *files = sys.argv[1:]
-for file, words in zip(files, (["--records"], [], ["--records", "--offsets", "0..1"]), strict=True):
+asked = ["--records"], [], ["--records", "--offsets", "0..1"], ["-o", "text", "--print-data-log"]
+for file, words in zip(files, asked, strict=True):
     sys.argv = ["kcli", "dump", *words, "--out", file, log]
     try:
         main()
@@ -89,10 +90,10 @@ assert importlib.util.find_spec("pandas")
 """
 
 
-def test_parquet_is_written_without_pandas(tmp_path):
+def test_parquet_and_text_are_written_without_pandas(tmp_path):
     segment(tmp_path / "data" / "orders-0", 0, put_records([put_record(value=b"v")] * 3))
-    files = [tmp_path / f"{number}.parquet" for number in range(3)]
+    files = [*(tmp_path / f"{number}.parquet" for number in range(3)), tmp_path / "3.txt"]
     subprocess.run(
-        [sys.executable, "-c", PARQUET, tmp_path / "data" / "orders-0" / f"{0:020}.log", *files], check=True
+        [sys.executable, "-c", WRITTEN, tmp_path / "data" / "orders-0" / f"{0:020}.log", *files], check=True
     )
     assert all(file.stat().st_size for file in files)
