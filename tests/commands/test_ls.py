@@ -31,11 +31,3 @@ def test_a_partition_in_two_log_dirs_of_a_broker(tmp_path):
         assert ([one["path"] or one["dir"] for one in found], status) == ([str(second / "orders-0")], 1)
         assert "IllegalStateException" in found[0]["message"]
     assert ask("ls", second)[1] == 0
-
-
-def test_copies_of_a_log_dir_side_by_side_are_one_contradiction(tmp_path):
-    first, second = two_log_dirs(tmp_path, "AAAAAAAAAAAAAAAAAAAAZw", "AAAAAAAAAAAAAAAAAAAAZw")
-    for command in ("ls", "scan"):
-        answer, _ = ask(command, first, second)
-        (found,) = [one for one in answer["findings"] if one["severity"] == "error"]
-        assert (found["code"], found["path"]) == ("START-009", str(second / "meta.properties"))

@@ -49,7 +49,6 @@ def test_without_the_library_one_line_names_the_extra(kcli, closed, monkeypatch)
     [
         ("transactional.id=x", 5, "transactional.id: is for producers"),
         ("plugin.library.paths=x", 5, "plugin.library.paths: loads a library"),
-        ("ssl.truststore.location=/x.jks", 2, "found JKS"),
         ("security.protocol=nothing", 2, "security.protocol"),
         ("security.protocol=ssl\nssl.ca.location=/no/such", 2, "ssl.ca.location"),
     ],
