@@ -8,7 +8,6 @@ for the text. Uuids are Kafka's text, bytes base64. Numbers that JSON does not h
 import binascii
 import json
 import math
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
@@ -21,10 +20,6 @@ Writer: TypeAlias = Callable[[Any], Any]
 
 _LEAST_PLAIN, _LEAST_SCIENTIFIC = 1e-3, 1e7
 """Where `Double.toString` begins to write plain digits, and where it ends."""
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_ESCAPE = re.compile(r"\\(?:u(?P<hex>.{4})|.)")
-_DOUBLE = re.compile(r'(?<="value":)-?\d+(?:\.\d+(?:e[+-]\d+)?|e[+-]\d+)')
-"""Of a quota, the one message that has a double; in a text the quotes would be escaped."""
 
 
 def to_json(schema: Schema, version: int, fields: dict[str, Value]) -> dict[str, Any]:
@@ -35,12 +30,49 @@ def to_json(schema: Schema, version: int, fields: dict[str, Value]) -> dict[str,
 
 def json_text(node: Any) -> str:
     """Return JSON as Jackson prints it on one line: no blanks, upper case hex, doubles as Java."""
-    text = _ENCODER.encode(node)
-    if "\\u" in text:
-        text = _ESCAPE.sub(lambda match: rf"\u{match['hex'].upper()}" if match["hex"] else match[0], text)
-    if '"value":' in text:
-        text = _DOUBLE.sub(lambda match: _double(float(match[0])), text)
-    return text
+    pieces: list[str] = []
+    _put(node, pieces)
+    return "".join(pieces)
+
+
+def _put(node: Any, pieces: list[str]) -> None:
+    kind = type(node)
+    if kind is dict:
+        before = "{"
+        for name, value in node.items():
+            # most are leaves: a call for each costs as much again
+            kind = type(value)
+            if kind is int:
+                pieces.append(f"{before}{_member(name)}{value}")
+            elif kind is str:
+                pieces.append(f"{before}{_member(name)}{_quoted(value)}")
+            else:
+                pieces.append(before + _member(name))
+                _put(value, pieces)
+            before = ","
+        pieces.append("}" if node else "{}")
+    elif kind is list:
+        before = "["
+        for value in node:
+            pieces.append(before)
+            _put(value, pieces)
+            before = ","
+        pieces.append("]" if node else "[]")
+    else:
+        pieces.append(_leaf(node))
+
+
+def _leaf(node: Any) -> str:
+    kind = type(node)
+    if kind is str:
+        return _quoted(node)
+    return str(node) if kind is int else _double(node) if kind is float else json.dumps(node)
+
+
+@cache
+def _member(name: str) -> str:
+    """Return the name of a member, which a declaration has, and the colon."""
+    return f"{_quoted(name)}:"
 
 
 @cache
@@ -89,16 +121,41 @@ def _number(value: float) -> float | str:
 _SCALAR_JSON: dict[str, Writer] = {"bytes": _base64, "float64": _number}
 
 
-def _double(value: float) -> str:
-    """Return a number as Double.toString does from Java 19: the nearest two digits where one would do."""
-    if value == 0 or _LEAST_PLAIN <= abs(value) < _LEAST_SCIENTIFIC:
-        return repr(value)
-    from decimal import Decimal
+def _quoted(text: str) -> str:
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return "".join(['"', *(_ESCAPES.get(ord(character), character) for character in text), '"'])
 
+
+_ESCAPES = {number: f"\\u{number:04X}" for number in range(0x20)} | {
+    ord(character): f"\\{letter}" for character, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
+}
+
+
+def _double(value: float) -> str:
+    if value == 0 or _LEAST_PLAIN <= abs(value) < _LEAST_SCIENTIFIC:
+        return _plain(value)
+    sign, digits, exponent = _parts(value)
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+
+
+def _plain(value: float) -> str:
+    sign, digits, exponent = _parts(value)
+    if exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+    return f"{sign}{whole}.{digits[exponent + 1 :] or '0'}"
+
+
+def _parts(value: float) -> tuple[str, str, int]:
+    """Return sign, shortest digits and the first's power of ten, as Double.toString has them from Java 19."""
     two = f"{value:.1e}"
-    shortest = Decimal(two if float(two) == value else repr(value)).normalize()
-    digits, _, exponent = f"{shortest:E}".partition("E")
-    return f"{digits if '.' in digits else f'{digits}.0'}E{int(exponent)}"
+    mantissa, _, exponent = (two if float(two) == value else f"{value!r}").partition("e")
+    sign, mantissa = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(digits) if digits else 0)
+    return sign, digits.rstrip("0") or "0", power if digits else 0
 
 
 def control_json(message: Message) -> dict[str, Any]:

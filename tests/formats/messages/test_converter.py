@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 )
 def test_double(value: float, text: str):
     """As `Double.toString` since Java 19: the nearest two digits where one would do."""
-    assert json_text({"value": value}) == f'{{"value":{text}}}'
+    assert json_text(value) == text
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_no_number_of_json_is_a_text(value: float, text: str | float):
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_double_means_itself(value: float):
-    assert json.loads(json_text({"value": value})) == {"value": value}
+    assert float(json_text(value)) == value
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,6 @@ def test_a_double_means_itself(value: float):
         ([], "[]"),
         ({}, "{}"),
         ({"a": [1, {"b": None}], "c": "d"}, '{"a":[1,{"b":null}],"c":"d"}'),
-        ({"value": '"value":1e9\\u001f\x1f'}, '{"value":"\\"value\\":1e9\\\\u001f\\u001F"}'),
     ],
 )
 def test_text(value: object, text: str):
