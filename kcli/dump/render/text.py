@@ -194,8 +194,9 @@ def _optional_longs(column: Array) -> TextColumn:
     """Return numbers as Java's OptionalLong is printed."""
     if column.null_count == len(column):
         return "OptionalLong.empty"
-    longs = joined(["OptionalLong[", integer_texts(column), "]"], len(column))
-    return either(column.is_valid().to_numpy(zero_copy_only=False), longs, "OptionalLong.empty")
+    texts = integer_texts(column)
+    longs = joined(["OptionalLong[", texts, "]"], len(column))
+    return either(lengths_of(texts) >= 0, longs, "OptionalLong.empty") if column.null_count else longs
 
 
 def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[TextColumn]:
