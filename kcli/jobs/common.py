@@ -240,11 +240,14 @@ def _sort(items: Iterator[Item | Finding], rows: list[Item], findings: list[Find
 
 
 def other_identity(here: Partition, there: Partition) -> Iterator[Finding]:
-    """Yield that two directories of one name are not of one partition: of other topics."""
-    one, other = topic_id_of(here), topic_id_of(there)
-    if one is not None and other is not None and one != other:
-        message = f"another topic id than {there.shown}: no replicas of one partition"
-        yield Finding("REPL-003", message, dir=here.shown, expected=other, found=one)
+    """Yield that two directories of one name are not of one partition: of other clusters, of other topics."""
+    for words, one, other in (
+        ("cluster", here.directory.cluster_id, there.directory.cluster_id),
+        ("topic id", topic_id_of(here), topic_id_of(there)),
+    ):
+        if one is not None and other is not None and one != other:
+            message = f"another {words} than {there.shown}: no replicas of one partition"
+            yield Finding("REPL-003", message, dir=here.shown, expected=other, found=one)
 
 
 def topic_id_of(partition: Partition) -> str | None:

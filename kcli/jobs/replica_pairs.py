@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import repeat
 
 from kcli.engine.contract import Unit
@@ -18,26 +17,13 @@ from kcli.kafka.replication.follower import (
 from kcli.kafka.storage.leader_epochs import load, replay
 from kcli.kafka.storage.load_findings import dropped_epochs
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
-from kcli.words import WordError
 
 
 def report_alone(partition: Partition) -> Finding:
     """Return that a replica has no other one to be compared with."""
     return Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
-
-
-def of_one_cluster(units: Sequence[Unit], replicas: int | None = None) -> list[Unit]:
-    """Return units of replicas, the first targets of each; WordError where those are of two clusters."""
-    cluster_of = cache(lambda log_dir: None if log_dir is None else directory_facts(log_dir).cluster_id)
-    for unit in units:
-        clusters = {cluster_of(target.log_dir) for target in unit.targets[:replicas]} - {None}
-        if len(clusters) > 1:
-            names = ", ".join(sorted(map(str, clusters)))
-            raise WordError(f"replicas of {len(clusters)} clusters, {names}: name the log dirs of one")
-    return [*units]
 
 
 def pairs(units: Sequence[Unit]) -> list[Unit]:
@@ -53,7 +39,7 @@ def pairs(units: Sequence[Unit]) -> list[Unit]:
         for first, *others in partitions.values()
         for targets in (zip(repeat(first), others) if others else [(first,)])
     ]
-    return of_one_cluster([Unit(number=number, targets=targets) for number, targets in enumerate(groups)])
+    return [Unit(number=number, targets=targets) for number, targets in enumerate(groups)]
 
 
 def with_leaders(
@@ -69,7 +55,7 @@ def with_leaders(
         name = unit.target.name
         leader = leaders_by_name.get((name.topic, name.partition)) if name else None
         paired.append(unit if leader is None else replace(unit, targets=(unit.target, leader, *metadata)))
-    return of_one_cluster(paired, replicas=2)
+    return paired
 
 
 def load_replica(partition: Partition, *, running: bool) -> Reporting[LoadedLog]:

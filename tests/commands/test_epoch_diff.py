@@ -99,17 +99,3 @@ def test_directories_of_two_topics_are_no_replicas(kcli, tmp_path):
     ):
         found = json.loads(kcli(*words, "-o", "json").stdout)["findings"]
         assert "REPL-003" in {one["code"] for one in found}, words
-
-
-def test_log_dirs_of_two_clusters_hold_no_replicas(kcli, tmp_path):
-    here, there = (made(tmp_path / name, put_range(0, 20), epochs=[(0, 0)]) for name in "ab")
-    (there.parent / "meta.properties").write_text("version=1\ncluster.id=other\nnode.id=8\n")
-    for words in (
-        ("epoch", "diff", here, there),
-        ("replica", "diff", here, there),
-        ("replica", "elect", here, there),
-        ("truncate", "--dry-run", "--leader", there, here),
-    ):
-        done = kcli(*words)
-        assert (done.exit_code, done.stdout) == (2, ""), words
-        assert "replicas of 2 clusters, abc, other: name the log dirs of one" in done.stderr

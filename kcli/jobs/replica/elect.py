@@ -8,7 +8,7 @@ from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Unit
 from kcli.jobs.cluster_metadata import metadata_image, state_in
 from kcli.jobs.common import Yield, other_identity, unit_job, where
-from kcli.jobs.replica_pairs import load_replica, of_one_cluster, report_alone, start_finding
+from kcli.jobs.replica_pairs import load_replica, report_alone, start_finding
 from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
 from kcli.kafka.kraft.failover import Defaults, rules_for
@@ -54,8 +54,7 @@ def groups(units: Sequence[Unit]) -> list[Unit]:
         if name is None or name.topic != CLUSTER_METADATA:
             key = (name.topic, name.partition) if name else None
             partitions.setdefault(key, []).append(unit.target)
-    replicas = [Unit(number=number, targets=tuple(some)) for number, some in enumerate(partitions.values())]
-    return of_one_cluster(replicas)
+    return [Unit(number=number, targets=tuple(some)) for number, some in enumerate(partitions.values())]
 
 
 @unit_job
