@@ -66,7 +66,7 @@ class TestEngine:
             list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(Job(scan), units(*["answer"] * 9)))
 
     def test_a_bug_of_the_sink_is_no_death_of_a_worker(self, session, tmp_path):
-        unknown = Parts(str(tmp_path), VIEW._replace(format=CSV._replace(file_writer="files.absent")))
+        unknown = Parts(str(tmp_path), VIEW._replace(format=CSV._replace(writer="structured.absent")))
         with pytest.raises(RuntimeError, match="AttributeError"):
             list(spark(sink=unknown)(Job(scan), units("answer")))
 
