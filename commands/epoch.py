@@ -21,7 +21,7 @@ from kcli.output.answer import Answer
 from kcli.words import INT32, INT64, integer
 
 if TYPE_CHECKING:
-    from kcli.jobs.epoch.epoch_cache import Fence
+    from kcli.jobs.epoch import Fence
     from kcli.kafka.replication.consumer_positions import Position
 
 app = Group("Leader epochs of replicas, and where each of them ends (KIP-101, KIP-279).")
@@ -70,7 +70,7 @@ def show(*, source: str = FROM, broker: str = BROKER_STATE, given: Given) -> Com
                 "-o text prints the whole file: leave out --only, --columns, --sort, --where, --limit"
             )
     from kcli.engine.contract import Unit
-    from kcli.jobs.epoch import epoch_cache as jobs
+    from kcli.jobs import epoch as jobs
 
     def of_one_partition(units: list[Unit]) -> list[Unit]:
         if output.format == TEXT_WORD and len(units) > 1:
@@ -109,7 +109,7 @@ def end_offset(
 
     Example: kcli epoch end-offset --epoch all /var/lib/kafka/data/orders-0
     """
-    from kcli.jobs.epoch import epoch_cache as jobs
+    from kcli.jobs import epoch as jobs
 
     job = partial(
         jobs.end_offset,
@@ -133,7 +133,7 @@ def at(
 
     Example: kcli epoch at 1200 /var/lib/kafka/data/orders-0
     """
-    from kcli.jobs.epoch import epoch_cache as jobs
+    from kcli.jobs import epoch as jobs
 
     job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
     return Command("epoch at", given, job, accepts=jobs.EPOCH_CACHE_KINDS)
@@ -160,7 +160,7 @@ def validate(
 
     Example: kcli epoch validate --position 1200:4 /var/lib/kafka/data/orders-0
     """
-    from kcli.jobs.epoch import epoch_cache as jobs
+    from kcli.jobs import epoch as jobs
 
     job = partial(
         jobs.validate_positions,
@@ -179,7 +179,7 @@ def diff(*, broker: str = BROKER_STATE, given: Given) -> Command:
     Example: kcli epoch diff broker1/data broker2/data broker3/data
     """
     from kcli.cli.inputs import comparing
-    from kcli.jobs.epoch import epoch_cache as jobs
+    from kcli.jobs import epoch as jobs
     from kcli.jobs.replica_pairs import pairs
 
     expand, split = comparing(pairs)
@@ -206,7 +206,7 @@ def _cache(source: str, broker: str) -> dict[str, str | bool]:
 
 
 def _fence(current: int | None, metadata: str | None) -> "Fence":
-    from kcli.jobs.epoch.epoch_cache import Fence
+    from kcli.jobs.epoch import Fence
 
     return Fence(current=-1 if current is None else current, metadata=metadata_path(metadata))
 

@@ -111,8 +111,8 @@ def truncate(
     is_running = broker == RUNNING
     if is_running and start.shutdown is not None:
         raise UsageError("--shutdown: how a broker stopped; with --broker running it did not")
+    from kcli.jobs import truncate as jobs
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
-    from kcli.jobs.truncate import truncate as jobs
 
     following = None
     if follows:

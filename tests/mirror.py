@@ -63,7 +63,7 @@ ELSEWHERE = {
     "kcli/kafka/storage/valid_batches.py": "tests/kcli/kafka/storage/test_recovery.py",
     "kcli/kafka/replication/consumer_positions.py": "tests/oracle/test_positions_oracle.py",
     "kcli/kafka/replication/replica_diff.py": "tests/kcli/jobs/replica/test_replica_diff.py",
-    "kcli/kafka/storage/load_findings.py": "tests/kcli/jobs/epoch/test_epoch_cache.py",
+    "kcli/kafka/storage/load_findings.py": "tests/kcli/jobs/test_epoch.py",
     "kcli/kafka/remote/lineage.py": "tests/oracle/test_remote_lineage_oracle.py",
     "kcli/jobs/log_times.py": "tests/kcli/jobs/test_retention.py",
     "kcli/kafka/storage/retention.py": "tests/oracle/test_retention_oracle.py",

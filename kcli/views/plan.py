@@ -19,6 +19,7 @@ from formats.names import LOG, UNKNOWN, parse_file, parse_partition_dir
 from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
+from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs import group as groups
 from kcli.jobs.broker_starts import expand as broker_expand
 from kcli.jobs.broker_starts import with_plans
@@ -28,7 +29,6 @@ from kcli.jobs.cluster_metadata import known_settings, metadata_of, only_metadat
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
 from kcli.jobs.compact import compact
 from kcli.jobs.contradictions import with_contradictions
-from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.held_log import RetentionQuery
 from kcli.jobs.log_pass import log_targets
 from kcli.jobs.log_pass.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
@@ -237,7 +237,7 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, FileSet, Collection[str]], ViewCom
         group_directories,
         _scan_reduce,
     ),
-    "epochs": lambda *_: ViewCommand(epoch_cache.show, epoch_cache.EPOCH_CACHE_KINDS),
+    "epochs": lambda *_: ViewCommand(epoch_jobs.show, epoch_jobs.EPOCH_CACHE_KINDS),
     definitions.RLMM: lambda query, *_: ViewCommand(
         partial(rlmm.dump_events, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events
     ),

@@ -13,7 +13,7 @@ import pytest
 from commands.demo import OPENING, STORY
 from kcli.cli.status import PRECEDENCE, ExitStatus, worst
 from kcli.engine.contract import EngineMissingError
-from kcli.jobs.epoch import epoch_cache
+from kcli.jobs import epoch as epoch_jobs
 from tests.processes import ENVIRONMENT, KCLI, run_program, unread
 
 pytestmark = pytest.mark.slow
@@ -99,14 +99,14 @@ def test_an_internal_error_shows_its_traceback_when_asked(kcli, orders, monkeypa
 
 def test_a_scan_that_breaks_is_70_and_does_not_stop_the_others(kcli, log_dir, orders, monkeypatch):
     log_dir.partition("orders-1")
-    real = epoch_cache.end_offset
+    real = epoch_jobs.end_offset
 
     def broken(unit, **options):
         if unit.target.name.partition == 0:
             raise ZeroDivisionError("one")
         return real(unit, **options)
 
-    monkeypatch.setattr(epoch_cache, "end_offset", broken)
+    monkeypatch.setattr(epoch_jobs, "end_offset", broken)
     result = kcli(*ASK, orders, "-o", "json")
     document = json.loads(result.stdout)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kcli.engine.contract import Unit
+from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs import lookup, ls
-from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.log_starts import StartRequest
 from tests.oracle.logs import MAX_TIMESTAMP, row, unit_of
 from tests.oracle.truncations import assert_split
@@ -123,7 +123,7 @@ def test_end_offsets_after_loading(oracle: Oracle, oracle_seed: int) -> None:
         log = random_log(oracle, seed)
         said = oracle.ask_of_copy("truncate", log.directory, restart="none", **log.opening)
         if "epochs" in said.get("loaded", {}):
-            outcome = epoch_cache.show(unit_of(log))
+            outcome = epoch_jobs.show(unit_of(log))
             mine = [[shown["epoch"], shown["start_offset"]] for shown in map(named, outcome.rows)]
             assert mine == said["loaded"]["epochs"], (
                 f"KCLI_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"

@@ -13,7 +13,7 @@ from commands.app import app
 from formats.errors import FormatError
 from formats.message_set import base_offset, message_set, set_records
 from kcli.jobs import lookup
-from kcli.jobs.truncate.truncate import Request
+from kcli.jobs.truncate import Request
 from tests.builders import attempt
 from tests.messages import put_message, put_set, put_wrapper, random_wrapper
 from tests.oracle.logs import MAX_TIMESTAMP, row

@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs import ls
-from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.log_starts import StartRequest
-from kcli.jobs.truncate.truncate import Request, dry_run
+from kcli.jobs.truncate import Request, dry_run
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.kafka.replication.consumer_positions import Position
 from tests.oracle.metadata_logs import NOW, damaged, written
@@ -61,9 +61,9 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
             if row["high_watermark"] is not None:
                 assert row["high_watermark"] == said["high_watermark"], (output, row)
         if said.get("log_end_offset", end) != end:
-            assert epoch_cache.show(unit).rows == [], output
+            assert epoch_jobs.show(unit).rows == [], output
             (cut,) = map(named, dry_run(unit, request=Request(now_ms=NOW, to_offset=1 << 40)).rows)
-            validated = epoch_cache.validate_positions(unit, positions=(Position(5, 0),), reset="latest")
+            validated = epoch_jobs.validate_positions(unit, positions=(Position(5, 0),), reset="latest")
             (valid,) = map(named, validated.rows)
             assert cut["high_watermark_before"] == valid["high_watermark"] == said["high_watermark"], output
             assert cut["log_end_offset_before"] == valid["log_end_offset"] == said["log_end_offset"], output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.jobs.epoch import epoch_cache
+from kcli.jobs import epoch as epoch_jobs
 from tests.partitions import unit
 from tests.seeds import cases
 
@@ -21,8 +21,8 @@ def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracl
         log = random_log(oracle, oracle_seed + number, clean=True, damaged=False)
         file = log.directory / "leader-epoch-checkpoint"
         lines = list(
-            epoch_cache.checkpoint_lines(
-                epoch_cache.show(unit(log.directory), source=epoch_cache.FROM_BATCHES).rows
+            epoch_jobs.checkpoint_lines(
+                epoch_jobs.show(unit(log.directory), source=epoch_jobs.FROM_BATCHES).rows
             )
         )
         begins, end = log.facts["log_start_offset"], log.facts["log_end_offset"]
@@ -31,9 +31,9 @@ def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracl
         for batch in log.facts["batches"]:
             if batch["base_offset"] >= first and batch["leader_epoch"] >= 0:
                 written.setdefault(batch["leader_epoch"], batch["base_offset"])
-        below = [[epoch_cache, begins] for epoch_cache, start in written.items() if start <= begins]
-        kept = below[-1:] + [[epoch_cache, start] for epoch_cache, start in written.items() if start > begins]
-        kept = [[epoch_cache, start] for epoch_cache, start in kept if start < end]
+        below = [[epoch, begins] for epoch, start in written.items() if start <= begins]
+        kept = below[-1:] + [[epoch, start] for epoch, start in written.items() if start > begins]
+        kept = [[epoch, start] for epoch, start in kept if start < end]
         file.write_text("".join(f"{line}\n" for line in lines))
         said = oracle.ask("truncate", directory=log.directory, restart="none", **log.opening)["loaded"]
 

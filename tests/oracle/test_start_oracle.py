@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs import lookup, ls
-from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.log_starts import StartRequest
-from kcli.jobs.truncate.truncate import Request, dry_run
+from kcli.jobs.truncate import Request, dry_run
 from kcli.kafka.kraft.partition_start import LOAD_FAILED
 from kcli.kafka.storage.batch_records import LOOKUP_FAILED
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES
@@ -60,8 +60,8 @@ def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target
     row = _as_error(ls.ls(unit, request=StartRequest()))
     answers = [
         row,
-        epoch_cache.show(unit),
-        epoch_cache.end_offset(unit, asked=None),
+        epoch_jobs.show(unit),
+        epoch_jobs.end_offset(unit, asked=None),
         lookup.offset(unit, offset=0),
     ]
     answers.append(dry_run(unit, request=request(log, target)))

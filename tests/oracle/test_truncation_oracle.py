@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kcli.jobs.truncate.truncate import Request
+from kcli.jobs.truncate import Request
 from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE
 from kcli.logdir.partition import Partition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kcli.jobs.truncate.truncate import WOULD_FAIL, Request, dry_run
+from kcli.jobs.truncate import WOULD_FAIL, Request, dry_run
 from kcli.kafka.kraft.partition_start import LOAD_FAILED
 from tests.oracle.damages import names
 from tests.partitions import unit

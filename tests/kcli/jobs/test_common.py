@@ -8,11 +8,10 @@ import time
 import pytest
 
 from kcli.cli import run
-from kcli.jobs import common, ls
+from kcli.jobs import common, ls, truncate
+from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs.common import answer
-from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.log_pass import scan
-from kcli.jobs.truncate import truncate
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.find import find
@@ -67,7 +66,7 @@ def test_a_directory_that_holds_nothing_of_kafka(tmp_path):
     directory.mkdir()
     (directory / "readme.txt").write_text("hi")
     assert ls.ls(unit(directory.parent)).error.error == "not-a-partition"
-    assert epoch_cache.show(unit(directory.parent)).error.error == "not-a-partition"
+    assert epoch_jobs.show(unit(directory.parent)).error.error == "not-a-partition"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_a_log_whose_name_is_no_offset(kcli, tmp_path, name, is_told):
     directory = orders(tmp_path / "d", put_range(0, 5))
     (directory / name).write_bytes(b"")
     message = "the name does not begin with an offset"
-    found = epoch_cache.show(unit(directory)).findings
+    found = epoch_jobs.show(unit(directory)).findings
     assert [(one.code, one.file) for one in found if one.message == message] == [("LOG-010", name)] * is_told
 
     found = json.loads(kcli("scan", directory, "-o", "json").stdout)["findings"]

@@ -5,10 +5,9 @@ from functools import partial
 
 import pytest
 
-from kcli.jobs import lookup, ls
-from kcli.jobs.epoch import epoch_cache
+from kcli.jobs import epoch as epoch_jobs
+from kcli.jobs import lookup, ls, truncate
 from kcli.jobs.log_starts import StartRequest
-from kcli.jobs.truncate import truncate
 from kcli.kafka.kraft import partition_start
 from tests.partitions import codes, locked, log_dir, orders, put_range, rows, segment, unit
 from tests.rows import named
@@ -84,7 +83,7 @@ def test_the_state_is_the_suffix_of_the_directory(tmp_path):
         ("partition.metadata", b"version: 0\ntopic_id: " + b"x" * 99, "IllegalArgumentException"),
     ],
 )
-@pytest.mark.parametrize("job", [ls.ls, epoch_cache.show, partial(lookup.offset, offset=1), dry_run])
+@pytest.mark.parametrize("job", [ls.ls, epoch_jobs.show, partial(lookup.offset, offset=1), dry_run])
 def test_a_file_that_stops_the_load_is_the_answer_of_every_command(tmp_path, name, data, exception, job):
     directory = orders(tmp_path / "d", *LOG)
     (directory / name).write_bytes(data)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kcli.jobs.epoch import epoch_cache as epoch_jobs
+from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs.salvage.salvage import Salvage
 from tests.partitions import codes, epoch_lines, log_dir, orders, put_range, put_topic_id, rows, segment, unit
 from tests.recordings import pack

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs import ls
-from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.startup.replica_start import startup
 from kcli.kafka.storage import metadata_log
@@ -38,7 +38,7 @@ def ends(directory):
 def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number, words):
     snapshot(metadata, offset, number)
     assert ends(metadata) == (offset, offset, offset)
-    outcome = epoch_cache.show(unit(metadata))
+    outcome = epoch_jobs.show(unit(metadata))
     said = [one.message for one in outcome.findings if one.code == "START-007"]
     assert (outcome.rows, said) == ([], [words])
 

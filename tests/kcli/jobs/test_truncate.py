@@ -11,8 +11,8 @@ import sys
 import pytest
 from jsonschema import Draft202012Validator
 
-from kcli.jobs.truncate import truncate
-from kcli.jobs.truncate.truncate import Request, dry_run
+from kcli.jobs import truncate
+from kcli.jobs.truncate import Request, dry_run
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.rows.declare import declared_type, row_schema
 from kcli.rows.truncation import TruncationRow

@@ -1,1 +1,0 @@
-"""`kcli truncate`."""
