@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
-from kcli.engine.contract import Unit, at_end
+from kcli.engine.contract import Outcome, Unit, at_end
 from kcli.jobs.cluster_metadata import metadata_of, newest_of
-from kcli.jobs.common import YieldAndReturn, unit_job
+from kcli.jobs.common import Yield, answer
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft import failover
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata_of_snapshot
@@ -47,10 +47,21 @@ def with_older(request: Departure, file_set: FileSet) -> Departure:
     return replace(request, older=frozenset(one.log_dir for one in images if one.log_dir not in newest))
 
 
-@unit_job
-def show(partition: Partition, unit: Unit, *, request: Departure) -> YieldAndReturn:
-    """Yield a row for each partition that changes, and what the records lack; return that of the quorum."""
-    target = unit.target
+def show(unit: Unit, *, request: Departure) -> Outcome:
+    """Return a row for each partition that changes, one for the quorum, and what the records lack."""
+    quorum: list[tuple[FailoverControllerRow, QuorumNode]] = []
+    outcome = answer(unit, lambda partition: _rows(partition, unit.target, request, quorum))
+    return replace(outcome, partial=quorum)
+
+
+def _rows(
+    partition: Partition,
+    target: Target,
+    request: Departure,
+    quorum: list[tuple[FailoverControllerRow, QuorumNode]],
+) -> Yield:
+    """Yield what `show` returns; a node votes in the `quorum` also where a broker has an unknown id."""
+    quorum.clear()
     if target.kind == PARTITION:
         if target.name is not None and target.name.topic != CLUSTER_METADATA:
             raise FileError(target.path, "wrong-kind", f"this is no directory of {CLUSTER_METADATA}")
@@ -60,10 +71,11 @@ def show(partition: Partition, unit: Unit, *, request: Departure) -> YieldAndRet
     else:
         metadata = metadata_of_snapshot(target.path, target.shown)
     yield from metadata.said()
+    if request.controller:
+        quorum.append(_controller(metadata, target))
     is_older = target.kind == PARTITION and target.log_dir in request.older
     if (request.brokers or request.everything) and not is_older:
         yield from _partitions(metadata, target, request)
-    return [_controller(metadata, target)] if request.controller else []
 
 
 def _elected(

@@ -138,6 +138,14 @@ def snapshot(metadata, *, footer=True):
     return path
 
 
+def test_nodes_vote_where_a_broker_is_asked_about_that_is_not_registered(kcli, tmp_path):
+    paths = controllers(tmp_path / "q", n2=(4, 50), n3=(4, 40))
+    done = kcli("failover", "--controller", "--broker", "9", *paths, "-o", "json")
+
+    assert done.exit_code == 4 and {one["error"] for one in document(done)["errors"]} == {"unknown-broker"}
+    assert [(row["votes"], row["electable"]) for row in rows(done)] == [(2, True), (1, False)]
+
+
 def test_a_snapshot_says_the_same_as_its_log(kcli, metadata):
     path = snapshot(metadata)
     of_log = rows(kcli("failover", "--broker", "1", metadata, "-o", "json"))

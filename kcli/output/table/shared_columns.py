@@ -8,6 +8,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from formats.names import LOG
 from kcli.output.table.columns import KindName, ShownColumn
 from kcli.output.units import counted
 from kcli.rows.partitions import Where
@@ -122,12 +123,13 @@ def _file_columns(rows: Sequence[Any]) -> list[SharedColumn]:
     if not names:
         return []
     parts = {name: match for name in names if (match := OF_OFFSET.fullmatch(name))}
-    usual = Counter(match[3] for match in parts.values()).most_common(1)
+    kinds = Counter(parts[name][3] for name in sorted(parts))
+    usual = LOG if LOG in kinds else next((kind for kind, _ in kinds.most_common(1)), None)
     short = {name: name for name in names}
     if len(names) > 1:
         for name, match in parts.items():
             epoch = f"-{int(match[2])}" if match[2] else ""
-            short[name] = f"{int(match[1])}{epoch}{'' if match[3] == usual[0][0] else match[3]}"
+            short[name] = f"{int(match[1])}{epoch}{'' if match[3] == usual else match[3]}"
     header = "SEGMENT" if len(parts) == len(names) else "FILE"
     return [SharedColumn(header, lambda row: short[row.source.file], kind="right text", may_overflow=True)]
 
