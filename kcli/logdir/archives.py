@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 SUFFIX = re.compile(r"\.(?:tar(?:\.gz|\.zst)?|tgz)(?=/|$)")
 STDIN = "stdin"  # what paths in an archive on stdin begin with
 HEAD_BYTES = 512
+LABEL, DUMP_DIRECTORY = b"V", b"D"
+"""What GNU tar writes for --label, and for a directory with --listed-incremental."""
+INCREMENTAL = "an incremental archive of GNU tar: make one without --listed-incremental"
 GZIP, ZSTD, USTAR = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", slice(257, 262)
 READ_AT_ONCE = 1 << 18
 MOST_MEMBERS = 1 << 20
@@ -210,6 +213,8 @@ def _member_type() -> "type[tarfile.TarInfo]":
 
 def _write(tar: "tarfile.TarFile", member: "tarfile.TarInfo", root: str) -> None:
     """Write a member with its modification time; _RefusedMemberError for one that leads out."""
+    if member.type == LABEL:
+        return
     path = _place(member.name, root)
     if member.isdir():
         os.makedirs(path, exist_ok=True)
@@ -224,11 +229,14 @@ def _write(tar: "tarfile.TarFile", member: "tarfile.TarInfo", root: str) -> None
             raise _RefusedMemberError(f"a link that leads out of the archive, to {shown(member.linkname)}")
         os.symlink(link, path)
     elif member.islnk():
-        os.link(_place(member.linkname, root), path, follow_symlinks=False)
+        source = _place(member.linkname, root)
+        if os.path.islink(source):
+            raise _RefusedMemberError("a hard link to a symbolic link, which leads elsewhere from here")
+        os.link(source, path, follow_symlinks=False)
     elif member.isreg():
         _copy(tar, member, path)
     else:
-        raise _RefusedMemberError("a device or a pipe")
+        raise _RefusedMemberError(INCREMENTAL if member.type == DUMP_DIRECTORY else "a device or a pipe")
 
 
 def _place(name: str, root: str) -> str:

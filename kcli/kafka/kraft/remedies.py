@@ -185,8 +185,9 @@ def _identity(failure: StartFailure, log_dirs: Sequence[str]) -> str:
     for log_dir in (os.path.dirname(failure.path), *reversed(log_dirs)):
         with suppress(FileError):
             known |= decode_optional(os.path.join(log_dir, META_PROPERTIES_FILE), read_properties) or {}
-    node = known.get("node.id") or known.get("broker.id", "NODE")
-    cluster = known.get("cluster.id", "CLUSTER, as on other nodes")
+    ids = {name: value for name, value in known.items() if re.fullmatch(r"[\w-]+", value, re.ASCII)}
+    node = next((ids[name] for name in ("node.id", "broker.id") if ids.get(name, "").isdigit()), "NODE")
+    cluster = ids.get("cluster.id", "CLUSTER, as on other nodes")
     return (
         f"write it anew, with the lines version=1, node.id={node} and cluster.id={cluster}; a broker makes a "
         "new directory.id, and a voter of a dynamic quorum needs the one of its voters record"

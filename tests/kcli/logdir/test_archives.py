@@ -148,7 +148,12 @@ HOSTILE = {
         [("l", {"type": HARD, "linkname": "../../x"})],
         "l: a name that leads out of the archive",
     ),
+    "hard link to a link": (
+        [("a/b/l", {"type": LINK, "linkname": "../.."}), ("h", {"type": HARD, "linkname": "a/b/l"})],
+        "h: a hard link to a symbolic link",
+    ),
     "pipe": ([("p", {"type": PIPE})], "p: a device or a pipe"),
+    "incremental": ([("d", {"type": b"D"})], "d: an incremental archive of GNU tar"),
     "deep": ([("x/" * 101 + "y", {})], "more than 100 directories in each other"),
     "no time": ([("t", {"mtime": 1e30})], "t: timestamp out of range"),
 }
@@ -199,6 +204,12 @@ def test_links_inside_and_holes_are_kept_and_the_last_of_a_name_counts(kcli):
     assert (hole.st_size, hole.st_blocks) == (1 << 30, 0)
     assert os.path.getsize(f"{log_dir}/more-0/leader-epoch-checkpoint") == 0
     assert not os.stat(os.path.dirname(os.path.dirname(log_dir))).st_mode & 0o077
+
+
+def test_a_label_of_an_archive_is_no_member(kcli):
+    subprocess.run(["tar", "-cf", "label.tar", "-V", "broker 1", "-C", "plain", "kcli-demo"], check=True)
+    done = kcli("ls", "label.tar")
+    assert done.exit_code == 0 and "orders-0" in done.stdout
 
 
 @pytest.mark.parametrize(("count", "size"), [(1, 2 << 20), (3000, 0)])

@@ -90,3 +90,11 @@ def test_a_lost_version_is_written_anew_with_the_ids_that_stand_in_the_file(root
     cluster = re.search("cluster.id=(.*)", path.read_text())[1]
     (stop, *_) = (one["message"] for one in document["findings"] if one["code"] == "START-009")
     assert f"node.id=1 and cluster.id={cluster};" in stop
+
+
+def test_a_damaged_id_is_not_written_anew(root):
+    for path in root.glob("d?/meta.properties"):
+        path.write_text("version=1\nnode.id=5x\ncluster.id=x y\n")
+    document = ask("startup", root / "d0", root / "d1")[0]
+    (stop, *_) = (one["message"] for one in document["findings"] if one["code"] == "START-009")
+    assert "node.id=NODE and cluster.id=CLUSTER, as on other nodes;" in stop
