@@ -260,23 +260,32 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def _copy(tar: "tarfile.TarFile", member: "tarfile.TarInfo", path: str) -> None:
-    """Copy the bytes of a file, zeros as holes."""
+    """Copy the bytes of a file, zeros as holes; holes of the archive are not read."""
+    import tarfile
+
     sparse: list[tuple[int, int]] | None = getattr(member, "sparse", None)
-    needed = member.size if sparse is None else sum(size for _, size in sparse)
+    spans = [(0, member.size)] if sparse is None else sparse
+    needed = sum(size for _, size in spans)
     disk = os.statvfs(os.path.dirname(path))
     free = disk.f_bavail * disk.f_frsize - SPARE_BYTES
     if needed > free:
         place = tempfile.gettempdir()
         raise _RefusedMemberError(f"{needed} bytes, and {max(free, 0)} may be used in {place}: set TMPDIR")
-    source: Any = tar.extractfile(member)
+    source: Any = tar.fileobj
+    source.seek(member.offset_data)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "wb") as file:
-        while data := source.read1(READ_AT_ONCE):
-            if data.count(0) == len(data):
-                file.seek(len(data), os.SEEK_CUR)
-            else:
-                file.write(data)
-        file.truncate()
+        for begin, size in spans:
+            file.seek(begin)
+            while file.tell() < begin + size:
+                data = source.read(min(READ_AT_ONCE, begin + size - file.tell()))
+                if not data:
+                    raise tarfile.ReadError("unexpected end of data")
+                if data.count(0) == len(data):
+                    file.seek(len(data), os.SEEK_CUR)
+                else:
+                    file.write(data)
+        file.truncate(member.size)
     os.utime(path, (member.mtime, member.mtime))
 
 
