@@ -169,3 +169,10 @@ def _bounded(text: str, moment: int) -> int:
     if not -INT64 - 1 <= moment <= INT64:
         raise WordError(f"time {text!r}: more milliseconds than a 64-bit number holds")
     return moment
+
+
+def resolve_offset(offset: int | str, log_start_offset: int, log_end_offset: int) -> int:
+    """Return the offset that `earliest` (log start) or `latest` (log end) means; a number means itself."""
+    if isinstance(offset, int):
+        return offset
+    return log_start_offset if offset == "earliest" else log_end_offset

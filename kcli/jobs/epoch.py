@@ -11,8 +11,6 @@ from formats.errors import CorruptError
 from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, other_identity, unit_job, where
-from kcli.jobs.log_lookup import resolve
-from kcli.jobs.replica_pairs import dropped_by_start, load_replica, report_alone
 from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
@@ -26,7 +24,6 @@ from kcli.kafka.replication.consumer_positions import (
     conclude,
     request_error,
 )
-from kcli.kafka.replication.follower import find_divergence
 from kcli.kafka.storage import leader_epochs, load_findings
 from kcli.kafka.storage.file_actions import epoch_bytes
 from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache, ends
@@ -38,6 +35,7 @@ from kcli.logdir.segment import Walk
 from kcli.logdir.targets import PARTITION, partition_of
 from kcli.rows import Item
 from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochDiffRow, EpochRow, EpochSpan, PositionRow
+from kcli.words import resolve_offset
 
 EPOCH_CACHE_KINDS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
 """A leader-epoch-checkpoint is read as the partition directory that it lies in."""
@@ -165,7 +163,7 @@ def end_offset(
 @job
 def at(partition: Partition, entries: EpochCache, log: LogBounds, *, offset: int | str) -> Yield:
     """Yield one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
-    number = resolve(offset, log.log_start_offset, log.log_end_offset)
+    number = resolve_offset(offset, log.log_start_offset, log.log_end_offset)
     yield from _outside("offset", number, partition, log)
     epoch, start_offset = leader_epochs.epoch_for_offset(entries, number) or (None, None)
     yield EpochAtRow(where(partition), number, epoch, start_offset)
@@ -314,6 +312,9 @@ def validate_positions(
 @unit_job
 def diff(partition: Partition, unit: Unit, *, running: bool = False) -> Yield:
     """Yield a row about two replicas, the unit's targets, which start or are `running`; of one a finding."""
+    from kcli.jobs.replica_pairs import dropped_by_start, load_replica, report_alone
+    from kcli.kafka.replication.follower import find_divergence
+
     if len(unit.targets) == 1:
         yield report_alone(partition)
         return

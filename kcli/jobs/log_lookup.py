@@ -195,10 +195,3 @@ def _found(segment: LoadedSegment, batch: Batch, record: Record | LegacyMessage)
         path=segment.log_path,
         position=batch.position,
     )
-
-
-def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> int:
-    """Return the offset that `earliest` (log start) or `latest` (log end) means; a number means itself."""
-    if isinstance(offset, int):
-        return offset
-    return log_start_offset if offset == "earliest" else log_end_offset

@@ -11,7 +11,6 @@ from kcli.jobs.log_lookup import (
     first_batch,
     largest,
     outside,
-    resolve,
 )
 from kcli.kafka.findings.findings import Reporting
 from kcli.kafka.kraft.partition_start import start
@@ -21,6 +20,7 @@ from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
+from kcli.words import resolve_offset
 
 
 @unit_job
@@ -36,7 +36,7 @@ def offset(partition: Partition, unit: Unit, *, offset: int | str, by_events: bo
         if leader is None
         else (leader.log_start_offset, leader.local_start)
     )
-    number = resolve(offset, begin, loaded.log_end_offset)
+    number = resolve_offset(offset, begin, loaded.log_end_offset)
     place = where(partition)
     reason = outside(number, begin, local_begin, loaded.log_end_offset)
     if reason is None:

@@ -1,7 +1,6 @@
 """Where kcli writes temporary files, and never: in a log dir or a partition directory, at any depth."""
 
 import os
-import tempfile
 from collections.abc import Iterator
 
 from formats.names import LOCK, LOG_DIR_FILES, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
@@ -39,6 +38,8 @@ def _is_of_a_broker(directory: str) -> bool:
 
 def scratch_directory() -> str:
     """Return $TMPDIR or the first fit one of PLACES, for `tempfile` from now on. FileNotFoundError."""
+    import tempfile
+
     chosen = os.environ.get("TMPDIR", "")
     for directory in filter(os.path.isabs, (chosen, *PLACES)):
         if len(os.fsencode(directory)) <= LONGEST_DIRECTORY and os.access(directory, os.W_OK | os.X_OK):

@@ -10,7 +10,6 @@ from typing import Any
 
 from kcli.kafka.findings.findings import Finding
 from kcli.rows import Item, row_types, type_name
-from kcli.rows.replicas import has_other_epochs
 
 NO_LEADER = -1
 
@@ -21,6 +20,11 @@ def loses_records(row: Any) -> bool:
     if removed is not None and removed < row.log_start_offset_before and row.lost_offsets is None:
         return False
     return bool(row.bytes_removed) and (row.outcome != "tiered" or row.rescue_command is not None)
+
+
+def has_other_epochs(row: Any) -> bool:
+    """Whether a replica_range holds the same records in other leader epochs: one replica truncates them."""
+    return bool(row.verdict == "equal" and row.leader_epoch != row.other_leader_epoch)
 
 
 BAD_NEWS: dict[str, Callable[[Any], bool]] = {

@@ -29,15 +29,6 @@ class ReplicaRangeRow(NamedTuple):
     other_bytes: Annotated[int, "of these batches there"]
 
 
-def has_other_epochs(row: object) -> bool:
-    """Whether a row is about the same records in different leader epochs: one replica truncates them."""
-    return (
-        isinstance(row, ReplicaRangeRow)
-        and row.verdict == "equal"
-        and row.leader_epoch != row.other_leader_epoch
-    )
-
-
 class FingerprintRow(NamedTuple):
     """The batches of a replica whose base offsets are in one range."""
 

@@ -27,7 +27,6 @@ from kcli.jobs.log_lookup import (
     first_batch,
     largest,
     outside,
-    resolve,
     search,
 )
 from kcli.jobs.log_lookup import batch_of as batch_in
@@ -53,6 +52,7 @@ from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.logdir.partition import shown_path
 from kcli.rows import remote_tiers
 from kcli.rows.lookups import FoundBatch, FoundRecord
+from kcli.words import resolve_offset
 
 NO_LIMITS = (-1, -1)
 
@@ -121,7 +121,7 @@ def place_of(segment: CachedSegment | None) -> remote_tiers.RemotePlace:
 def lookup_offset(leader: Leader, *, offset: int | str, storage: tuple[str, ...] = ()) -> Yield:
     """Yield one row: which tier a fetch at this offset (or `earliest`, `latest`) reads, and where."""
     log = leader.log
-    number = resolve(offset, leader.log_start_offset, log.log_end_offset)
+    number = resolve_offset(offset, leader.log_start_offset, log.log_end_offset)
     served = serving(leader.remote, leader.epochs, number)
     reason = outside(number, leader.log_start_offset, leader.local_start, log.log_end_offset)
     place = where(leader.partition), leader.topic_id

@@ -15,13 +15,13 @@ from kcli.output.table.fitted_table import sentences
 from kcli.output.table.shared_columns import SharedColumn, name_of, replica_names
 from kcli.output.table.table_view import TableInput, TableView, table_view
 from kcli.output.units import counted, joined, number, period, tally
+from kcli.rows.bad_news import has_other_epochs
 from kcli.rows.replicas import (
     ElectionRow,
     FailoverControllerRow,
     FailoverRow,
     ReplicaRangeRow,
     SimulationRow,
-    has_other_epochs,
 )
 
 UNKNOWN = "unknown"
