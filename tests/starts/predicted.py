@@ -20,8 +20,6 @@ RECORDED = {
 """(base, release, change) -> what the broker did."""
 OTHERWISE = re.compile(r", or (\w+Exception): ")
 """What another thread of a broker says where that is first."""
-UNKNOWN_LEVEL = re.compile("No MetadataVersion with .*")
-"""Of the same record the thread of a controller says RuntimeException: Tried to apply FeatureLevelRecord."""
 CHANGED = {"stray", "deleted", "future-promoted"}
 WRAPPED = {"KafkaStorageException": "IOException"}
 """kcli names the exception that takes a log dir offline, a broker's words the one below it."""
@@ -36,7 +34,6 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
     answer = {"outcome": broker["outcome"]}
     if broker["outcome"] == "fails":
         others = OTHERWISE.findall(broker["server_log"] or "")
-        others += ["RuntimeException"] * bool(UNKNOWN_LEVEL.search(broker["error_message"] or ""))
         return answer | {"exceptions": [broker["error"], *others]}
     if broker["outcome"] == "waits":
         return answer

@@ -185,7 +185,7 @@ def test_the_releases_that_start_are_in_the_first_line_and_why_others_do_not(kcl
 @pytest.mark.parametrize(
     ("base", "change", "release", "said"),
     [
-        ("4.4.0", "healthy", "4.3", "No MetadataVersion with feature level "),
+        ("4.4.0", "healthy", "4.3", "No MetadataVersion with feature level 33, or RuntimeException: "),
         ("4.3.1", "healthy", "4.0", "Can't read version "),
         ("4.3.1", "healthy", "3.0", ""),
         (

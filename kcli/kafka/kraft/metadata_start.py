@@ -22,6 +22,8 @@ NAMES_FEATURE_LEVEL = (3, 8)
 """From here on the message of an unknown level says `feature level`, before `metadata version`."""
 
 ILLEGAL_ARGUMENT, NULL_POINTER = "IllegalArgumentException", "NullPointerException"
+OF_A_LEVEL = "Tried to apply FeatureLevelRecord"
+"""What `FeatureControlManager` of a controller says of a level that it refuses."""
 OF_A_BROKER = {
     "FenceBrokerRecord": "fence",
     "UnfenceBrokerRecord": "unfence",
@@ -33,7 +35,7 @@ OF_A_BROKER = {
 def metadata_failure(metadata: Metadata, release: Release, *, is_controller: bool) -> StartFailure | None:
     """Return what ends a release's start over these records, if anything; a controller refuses more."""
     unreadable = sorted(_unreadable(metadata, release))
-    levels = sorted(_unknown_levels(metadata, release))
+    levels = sorted(_unknown_levels(metadata, release, is_controller=is_controller))
     misfits = sorted(_misfits(metadata, is_controller=is_controller))
     if release.version >= RAFT_DECODES:
         stages = [unreadable, sorted(_kraft_versions(metadata, release)), sorted(levels + misfits)]
@@ -83,10 +85,14 @@ def unreadable_reason(release: Release, record_type: int, version: int) -> str |
     return None
 
 
-def _unknown_levels(metadata: Metadata, release: Release) -> Iterator[Ordered]:
+def _unknown_levels(metadata: Metadata, release: Release, *, is_controller: bool) -> Iterator[Ordered]:
+    """Yield unknown levels of metadata.version; the loader of the image or a controller refuses one first."""
     for place, name, level in metadata.levels:
         if name == METADATA_VERSION and release.levels and level not in release.levels:
-            yield _ordered(place, ILLEGAL_ARGUMENT, unknown_level(release, level))
+            message = unknown_level(release, level)
+            order, failure = _ordered(place, ILLEGAL_ARGUMENT, message)
+            says = f"{message.partition(':')[0]}, or {RUNTIME}: {OF_A_LEVEL}" if is_controller else ""
+            yield order, failure._replace(says=says)
 
 
 def unknown_level(release: Release, level: int) -> str:
