@@ -21,7 +21,7 @@ from kcli.kafka.kraft.meta_properties import (
 from kcli.kafka.kraft.quorum import config_failures
 from kcli.kafka.kraft.remedies import ANOTHER, ELSEWHERE, NONE
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.log_dirs import (
     CHECKPOINTS,
     LOCK_FILE,
@@ -90,7 +90,7 @@ def _metadata_stops(
             yield StartFailure(_of_quorum_state(error), error.message, error.path)
         if log_dir.has_metadata_log and log_dir.path != metadata_dir:
             has_another = any(other.has_metadata_log for other in dirs if other.path == metadata_dir)
-            message = ELSEWHERE.format(ANOTHER if has_another else NONE, metadata_dir)
+            message = ELSEWHERE.format(ANOTHER if has_another else NONE, metadata_dir and shown(metadata_dir))
             yield StartFailure(KAFKA_EXCEPTION, message, f"{log_dir.path}/{METADATA_DIRECTORY}")
 
 

@@ -206,7 +206,7 @@ class BrokerStart(NamedTuple):
                 path = f"{log_dir.path}/{name}"
                 first = seen.setdefault((parsed.topic, parsed.partition, kind), path)
                 if first != path:
-                    yield StartFailure(ILLEGAL_STATE, f"the same partition lies in {first}", path)
+                    yield StartFailure(ILLEGAL_STATE, f"the same partition lies in {shown(first)}", path)
 
 
 def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerStart:
@@ -287,7 +287,7 @@ def _directory_ids(known: Mapping[str, MetaProperties], config: BrokerConfig) ->
         if _is_reserved(meta.directory_id):
             yield StartFailure(RUNTIME, f"directory.id {meta.directory_id} is reserved", file)
         elif first != file:
-            message = f"directory.id {meta.directory_id} is also that of {os.path.dirname(first)}"
+            message = f"directory.id {meta.directory_id} is also that of {shown(os.path.dirname(first))}"
             yield StartFailure(RUNTIME, message, file)
 
 

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import tarfile
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -52,6 +53,22 @@ def test_an_archive_is_read_like_its_directory(kcli, place, name):
         assert answer(kcli, line, name) == (expected.replace("plain/kcli-demo", f"{name}/var/data"), status)
     stdin, _ = answer(kcli, "ls", "-", input=(place / name).read_bytes())
     assert stdin == answer(kcli, "ls", name)[0].replace(f'"{name}/', '"stdin/')
+
+
+def test_what_stops_a_start_is_named_as_in_the_archive(kcli):
+    text = Path("plain/kcli-demo/meta.properties").read_text()
+    other = io.BytesIO(re.sub(r"directory.id=.", "directory.id=Z", text).encode())
+    with tarfile.open("twice.tar", "w") as packed:
+        packed.add("plain/kcli-demo", "d0")
+        packed.add("plain/kcli-demo/orders-0", "d1/orders-0")
+        properties = tarfile.TarInfo("d1/meta.properties")
+        properties.size = len(other.getvalue())
+        packed.addfile(properties, other)
+    stdout, status = answer(kcli, "startup", "twice.tar")
+    broker = next(row for row in json.loads(stdout)["rows"] if "server_log" in row)
+    assert (status, broker["error"]) == (1, "IllegalStateException")
+    of_both = "twice.tar/d1/orders-0: the same partition lies in twice.tar/d0/orders-0"
+    assert broker["error_message"] == of_both
 
 
 def test_paths_and_globs_go_on_in_an_archive_and_times_are_kept(kcli):
