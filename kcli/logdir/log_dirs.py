@@ -55,6 +55,7 @@ class DirectoryFacts(NamedTuple):
     remote_storage: bool = False
     """Whether its broker had remote storage switched on: only then does it make an index cache."""
     is_kraft: bool = False  # whether meta.properties is of a KRaft broker: version 1
+    directory_id: str | None = None
     problems: tuple[FileError, ...] = ()
 
 
@@ -132,6 +133,7 @@ def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> 
         high_watermarks=read(HIGH_WATERMARK, offsets),
         remote_storage=os.path.isdir(os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE)),
         is_kraft=bool(meta and meta.version),
+        directory_id=meta.directory_id if meta else None,
         problems=tuple(problems),
     )
 
@@ -168,14 +170,18 @@ def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
 def metadata_dir_beside(
     log_dir: str, list_folder: Callable[[str], Sequence[str]] | None = None
 ) -> str | None:
-    """Return the log dir in the same folder with the metadata log of its KRaft broker; None for none."""
+    """Return the log dir in the same folder with the metadata log of its KRaft broker; None for none.
+
+    A copy of the log dir, with the same directory.id, is none: the broker reads another.
+    """
     facts = directory_facts(log_dir)
     if not facts.is_kraft:
         return None
     owner = facts.cluster_id, facts.broker_id
     for path in (list_folder or _with_metadata_log)(os.path.dirname(os.path.abspath(log_dir))):
         other = directory_facts(path)
-        if (other.cluster_id, other.broker_id) == owner:
+        is_copy = facts.directory_id is not None and other.directory_id == facts.directory_id
+        if (other.cluster_id, other.broker_id) == owner and not is_copy:
             return path
     return None
 

@@ -35,11 +35,8 @@ printf '%s\n' "$answer" | jq -e 'any(.findings[]; .code == "START-021"
 if [ "$status" -eq 1 ] && [ "${ACCEPT_LOSS:-no}" = yes ] && [ "$starts" = true ]; then
   echo "YES: it starts, and ACCEPT_LOSS=yes accepts this:"
   status=0
-elif [ "$status" -eq 0 ]; then
-  echo "YES: start it, if what follows is what you expect."
-else
-  echo "NO: do not start it."
-fi
+elif [ "$status" -eq 0 ]; then echo "YES: start it, if what follows is what you expect."
+else echo "NO: do not start it."; fi
 
 # What becomes of the broker, what to do about it, replicas that do not stay as they are, the findings.
 printf '%s\n' "$answer" | jq -r '
@@ -49,7 +46,9 @@ printf '%s\n' "$answer" | jq -r '
   (.rows[] | select(.type == "startup_broker")
     | "broker \(.broker_id) \(.outcome)\(lost)",
       (["why", .reason], ["where", .cause_path], ["server.log will say", .server_log], ["do", .remedy]
-        | select(.[1]) | "  \(.[0]): \(.[1])")),
+        | select(.[1]) | "  \(.[0]): \(.[1])"),
+      (select(.metadata_path == null and (.outcome | startswith("starts")))
+        | "  not judged: which replicas the metadata makes -stray; no readable metadata log is here")),
   ([.rows[] | select(.type == "startup" and (.outcome != "loads" or .records_lost != 0))]
     | group_by([.outcome, .reason])[]
     | "  \(length) \(.[0].outcome)\(.[0].reason | if . then ": \(.)" else "" end)",

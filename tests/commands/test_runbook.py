@@ -309,6 +309,9 @@ def test_gates_say_yes_only_of_a_broker_with_all_that_only_it_has(run, tmp_path)
         assert "YES" not in said and "name the log dirs of a broker" in said
         said = run(*gate, "b/d0", status=1)
         assert said.startswith("NO: ") and "bring its volume back before the start" in said
+    shutil.rmtree(tmp_path / "b/d0/__cluster_metadata-0")
+    said = run("pre-start-gate", "b/d0", "b/d1")
+    assert "not judged: which replicas the metadata makes -stray" in said
 
 
 @runs

@@ -359,6 +359,18 @@ def test_what_lies_in_a_stray_directory_is_no_partition(kcli, tmp_path: Path, ch
     assert kcli("startup", row["dir"]).exit_code == int(bool(lost))
 
 
+def test_a_copy_of_a_log_dir_beside_it_lends_no_metadata_log(tmp_path: Path):
+    """A backup beside a log dir that lost its metadata log: the broker does not read there."""
+    properties = prepare("4.3.1", "healthy", tmp_path)
+    shutil.copytree(tmp_path / "d0", tmp_path / "d0.bak")
+    shutil.rmtree(tmp_path / "d0" / "__cluster_metadata-0")
+    for inputs in (("--server-config", properties), (tmp_path / "d0", tmp_path / "d1"), (tmp_path / "d0",)):
+        broker = ask("startup", *inputs)[0]["rows"][0]
+        assert broker["metadata_path"] is None
+    older = ask("startup", tmp_path / "d1")[0]["rows"][0]  # of which no copy is here
+    assert older["metadata_path"] == f"{tmp_path}/d0.bak/__cluster_metadata-0"
+
+
 def test_a_replica_that_begins_empty_beside_its_stray_directory_is_renamed_back(tmp_path: Path):
     properties = prepare("4.4.0", "healthy", tmp_path)
     renamed(tmp_path)

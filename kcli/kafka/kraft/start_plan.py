@@ -220,7 +220,7 @@ def start_plan(
     if start.with_zookeeper:
         return StartPlan(at_rest, config, start, (*start.stops, *start.log_stops), unread=own_unread)
     release, node_id = release_named(config.version), node_of(at_rest, config)
-    log_dir = metadata_log_dir or _metadata_log_dir(at_rest, start)
+    log_dir = metadata_log_dir or _metadata_log_dir(at_rest, start, config)
     answer, trouble = _metadata_log(at_rest, log_dir, release)
     is_read = release.version >= meta_properties.BOOTSTRAP_READ and start.metadata_log_dir is not None
     level = bootstrap_level(str(start.metadata_log_dir)) if is_read else None
@@ -391,12 +391,17 @@ def node_of(dirs: Iterable[LogDirState], config: BrokerConfig) -> int | None:
     return next((log_dir.meta.node_id for log_dir in dirs if log_dir.meta is not None), None)
 
 
-def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None:
-    """Return the log dir whose metadata log the broker reads: its own, or one beside its log dirs."""
+def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart, config: BrokerConfig) -> str | None:
+    """Return the log dir whose metadata log the broker reads: its own, or one beside its log dirs.
+
+    Where metadata.log.dir names one of them, no other counts.
+    """
     if any(one.path == start.metadata_log_dir and (one.error or one.meta_error) for one in dirs):
         return None
     if any(log_dir.path == start.metadata_log_dir and log_dir.has_metadata_log for log_dir in dirs):
         return start.metadata_log_dir
+    if any(log_dir.path == config.metadata_log_dir for log_dir in dirs):
+        return None
     of_kraft = (one.path for one in dirs if one.meta is not None and one.meta.version)
     log_dir = next(of_kraft, None) if start.metadata_log_dir is not None else None
     return None if log_dir is None else metadata_dir_beside(log_dir)
