@@ -101,32 +101,33 @@ class Headers(NamedTuple):
     """A chain of checked magics, with the positions of its batches and all their header fields as arrays."""
 
     chain: Chain
-    at: NDArray[np.int64]
+    positions: NDArray[np.int64]
     fields: Fields
 
 
-def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
+def chain(window: Buffer, size: int, log_end: int, *, only_whole: bool) -> Chain:
     """Return the chain of batches that begins with the window, by lengths alone.
 
-    `size`: bytes that count, `left`: bytes to the end of the log; `whole`: one that runs past is left out.
+    `size`: bytes that count; `log_end`: where the log ends, counted from the window's first byte;
+    `only_whole`: one that runs past the window is left out.
     """
-    last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
-    positions, at = _stepped(window, last)
+    last = log_end - HEADER_UP_TO_MAGIC - 1 if size >= log_end else size - HEADER_SIZE
+    positions, position = _stepped(window, last)
     append, unpack = positions.append, _LENGTH.unpack_from
     length = 0
-    while at <= last:
-        (length,) = unpack(window, at)
+    while position <= last:
+        (length,) = unpack(window, position)
         if length < SMALLEST_LENGTH:
-            return Chain(positions, at, BAD_LENGTH, length)
-        append(at)
-        at += LOG_OVERHEAD + length
-    if positions and at > left:
+            return Chain(positions, position, BAD_LENGTH, length)
+        append(position)
+        position += LOG_OVERHEAD + length
+    if positions and position > log_end:
         return Chain(positions, positions.pop(), INCOMPLETE, length)
-    if at > size and whole:
+    if position > size and only_whole:
         return Chain(positions, positions.pop(), None, None)
-    if at > left - HEADER_UP_TO_MAGIC - 1:
-        return Chain(positions, at, END if at == left else SHORT, left - at or None)
-    return Chain(positions, at, None, None)
+    if position > log_end - HEADER_UP_TO_MAGIC - 1:
+        return Chain(positions, position, END if position == log_end else SHORT, log_end - position or None)
+    return Chain(positions, position, None, None)
 
 
 def _stepped(window: Buffer, last: int) -> tuple[list[int], int]:
@@ -145,36 +146,36 @@ def _stepped(window: Buffer, last: int) -> tuple[list[int], int]:
         return [], 0
     most = len(window) // (LOG_OVERHEAD + SMALLEST_LENGTH)
     lengths = np.ndarray((len(window) - LOG_OVERHEAD + 1,), ">i4", window, LENGTH_POSITION, (1,))
-    at = np.concatenate(([0], ends[:-1]))
+    positions = np.concatenate(([0], ends[:-1]))
     steps: list[NDArray[np.int64]] = []
-    while (under_way := at < ends).any():
-        length = lengths[np.where(under_way, at, 0)].astype(np.int64)
+    while (under_way := positions < ends).any():
+        length = lengths[np.where(under_way, positions, 0)].astype(np.int64)
         if (len(steps) + 1) * len(ends) > most or (length[under_way] < SMALLEST_LENGTH).any():
             return [], 0
-        steps.append(np.where(under_way, at, -1))
-        at = np.where(under_way, at + LOG_OVERHEAD + length, at)
-    if (at != ends).any():
+        steps.append(np.where(under_way, positions, -1))
+        positions = np.where(under_way, positions + LOG_OVERHEAD + length, positions)
+    if (positions != ends).any():
         return [], 0
     table = np.stack(steps, axis=1)
     return table[table >= 0].tolist(), int(ends[-1])
 
 
-def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Headers:
+def headers(window: Buffer, size: int, log_end: int, *, only_whole: bool = True) -> Headers:
     """Return the batches that begin in a window, checked and with all fields; the arguments are `chain`'s."""
-    links = chain(window, size, left, whole=whole)
-    at = np.fromiter(links.positions, np.int64, len(links.positions))
+    links = chain(window, size, log_end, only_whole=only_whole)
+    positions = np.fromiter(links.positions, np.int64, len(links.positions))
     if links.positions and links.positions[-1] + HEADER_SIZE > len(window):
         window = bytes(window[:size]) + bytes(PADDING)
-    return checked(links, at, gathered(window, at), window)
+    return checked(links, positions, gathered(window, positions), window)
 
 
 def gathered(window: Buffer, positions: Sequence[int] | NDArray[np.int64]) -> Fields:
     """Return the 61 bytes at each position as one structured array, a copy."""
-    at = np.asarray(positions, np.int64)
-    if not len(at):
+    begins = np.asarray(positions, np.int64)
+    if not len(begins):
         return np.empty(0, BATCH.dtype)
     places = np.ndarray((len(window) - HEADER_SIZE + 1,), f"V{HEADER_SIZE}", window, strides=(1,))
-    fields: Fields = places[at].view(BATCH.dtype)
+    fields: Fields = places[begins].view(BATCH.dtype)
     return fields
 
 
@@ -193,7 +194,7 @@ def together(columns: Sequence[Fields]) -> Fields:
 
 
 def checked(
-    links: Chain, at: NDArray[np.int64], fields: Fields, window: Buffer, stride: int | None = None
+    links: Chain, positions: NDArray[np.int64], fields: Fields, window: Buffer, stride: int | None = None
 ) -> Headers:
     """Return a chain up to the first magic or length that no batch has, magic 0 and 1 in the columns.
 
@@ -201,17 +202,17 @@ def checked(
     """
     magic, length = fields["magic"], fields["batch_length"]
     if (~is_legacy(magic) & (length >= SMALLEST_LENGTHS[LATEST])).all():
-        return Headers(links, at, fields)
+        return Headers(links, positions, fields)
     least = SMALLEST_LENGTHS[np.clip(magic, 0, LATEST)]
     bad = np.flatnonzero((magic < 0) | (length < least))
     if len(bad):
         first = int(bad[0])
         why = (BAD_MAGIC, int(magic[first])) if magic[first] < 0 else (BAD_LENGTH, int(length[first]))
         links = Chain(links.positions[:first], links.positions[first], *why)
-        at, fields = at[:first], fields[:first]
+        positions, fields = positions[:first], fields[:first]
     for number in np.flatnonzero(is_legacy(fields["magic"])).tolist():
         fields[number] = read_header(window, links.positions[number] if stride is None else number * stride)
-    return Headers(links, at, fields)
+    return Headers(links, positions, fields)
 
 
 def marker_types(window: Buffer, positions: NDArray[np.int64], fields: Fields) -> NDArray[np.int64]:
@@ -224,11 +225,11 @@ def marker_types(window: Buffer, positions: NDArray[np.int64], fields: Fields) -
     )
     result &= (fields["records_count"] == 1) & ~is_legacy(fields["magic"])
     types = np.full(len(positions), -1, np.int64)
-    at = positions[result]
-    if len(at):
+    candidates = positions[result]
+    if len(candidates):
         size = len(window) - MARKER_SIZE + 1
         places = np.ndarray((size,), f"V{END_MARKER.size}", window, HEADER_SIZE, (1,))
-        body = places[at].view(END_MARKER.dtype)
+        body = places[candidates].view(END_MARKER.dtype)
         usual = np.logical_and.reduce([body[name] == stored for name, stored in USUAL_MARKER.items()])
         usual &= (body["key_version"] >= 0) & (body["value_version"] >= 0)
         usual &= (body["type"] == ABORT) | (body["type"] == COMMIT)

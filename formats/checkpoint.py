@@ -101,26 +101,26 @@ def java_exception(error: FormatError) -> str:
 
 def lacks_lines(error: FormatError) -> bool:
     """Whether a file has fewer entries than it says."""
-    found, expected = error.found, error.expected
+    entries, count = error.found, error.expected
     is_count = error.field.endswith(COUNT_FIELD)
-    return is_count and isinstance(found, int) and isinstance(expected, int) and found < expected
+    return is_count and isinstance(entries, int) and isinstance(count, int) and entries < count
 
 
 def _entries(data: Buffer, names: str) -> list[tuple[Line, tuple[str, int, int]]]:
-    rest = lines(data)
-    first = next(rest, None)
+    text_lines = lines(data)
+    first = next(text_lines, None)
     if first is None:
         return []
     version = _number(first, "the version")
     if version != CHECKPOINT_VERSION:
         raise UnsupportedError(first.position, "version", CHECKPOINT_VERSION, version)
-    second = next(rest, None)
+    second = next(text_lines, None)
     if second is None:
         return []
     count = _number(second, COUNT_FIELD)
     if count < 0:
         raise second.corrupt(COUNT_FIELD)
-    entries = [(line, _entry(line, names)) for line in rest]
+    entries = [(line, _entry(line, names)) for line in text_lines]
     if len(entries) != count:
         raise CorruptError(second.position, f"{second.field}, the number of entries", count, len(entries))
     return entries

@@ -38,8 +38,8 @@ def valid(window: Buffer, batches: Headers) -> NDArray[np.bool_]:
         return np.ones(len(positions), np.bool_)
     data, crc32c = memoryview(window), crc32c_function()
     sums = [
-        crc32(data[at + LEGACY_CRC_FROM : end]) if is_old else crc32c(data[at + CRC_FROM : end])
-        for (at, end), is_old in zip(
+        crc32(data[begin + LEGACY_CRC_FROM : end]) if is_old else crc32c(data[begin + CRC_FROM : end])
+        for (begin, end), is_old in zip(
             pairwise([*positions, ahead]), is_legacy(batches.fields["magic"]).tolist(), strict=True
         )
     ]
@@ -65,9 +65,9 @@ def _all_valid(window: Buffer, batches: Headers) -> bool:
     body = stream[len(STREAM_BEGINS) :]
     body[:] = np.frombuffer(window, np.uint8, len(body), first)
     places = np.ndarray((len(body) - CRC_FROM + 1,), f"V{CRC_FROM}", body.data, strides=(1,))
-    places[batches.at - first] = frames.view(f"V{CRC_FROM}")
+    places[batches.positions - first] = frames.view(f"V{CRC_FROM}")
     try:
-        read = cramjam.snappy.decompress_into(stream.data, np.empty(int(data.sum()), np.uint8).data)
+        body_size = cramjam.snappy.decompress_into(stream.data, np.empty(int(data.sum()), np.uint8).data)
     except cramjam.DecompressionError:
         return False
-    return bool(read == data.sum())
+    return bool(body_size == data.sum())

@@ -113,11 +113,11 @@ def compressed_size(codec: int, data: bytes) -> int:
         flushed = bytes(zstd.flush())
         return len(flushed) + len(bytes(zstd.finish()))
     if codec == SNAPPY:
-        blocks = [data[at : at + SNAPPY_BLOCK] for at in range(0, len(data), SNAPPY_BLOCK)]
-        return XERIAL_HEADER_SIZE + sum(4 + len(bytes(cramjam.snappy.compress_raw(each))) for each in blocks)
-    blocks = [data[at : at + LZ4_BLOCK] for at in range(0, len(data), LZ4_BLOCK)]
-    packed = [bytes(cramjam.lz4.compress_block(each, store_size=False)) for each in blocks]
-    sizes = (min(len(each), len(block)) for each, block in zip(packed, blocks, strict=True))
+        blocks = [data[start : start + SNAPPY_BLOCK] for start in range(0, len(data), SNAPPY_BLOCK)]
+        return XERIAL_HEADER_SIZE + sum(4 + len(bytes(cramjam.snappy.compress_raw(raw))) for raw in blocks)
+    blocks = [data[start : start + LZ4_BLOCK] for start in range(0, len(data), LZ4_BLOCK)]
+    packed = [bytes(cramjam.lz4.compress_block(block, store_size=False)) for block in blocks]
+    sizes = (min(len(compressed), len(block)) for compressed, block in zip(packed, blocks, strict=True))
     return LZ4_FRAME_SIZE + sum(4 + size for size in sizes)
 
 
@@ -125,11 +125,11 @@ def xxhash32(data: Buffer, seed: int = 0) -> int:
     """Return the xxHash32 of the bytes: the checksum of lz4's frame header and blocks."""
     size, mask = len(data), 0xFFFFFFFF
     p1, p2, p3, p4, p5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
-    whole = size - size % _STRIPE.size
+    striped_size = size - size % _STRIPE.size
     value = (seed + p5) & mask
-    if whole:
+    if striped_size:
         a, b, c, d = (seed + p1 + p2) & mask, (seed + p2) & mask, seed, (seed - p1) & mask
-        for w, x, y, z in _STRIPE.iter_unpack(memoryview(data)[:whole]):
+        for w, x, y, z in _STRIPE.iter_unpack(memoryview(data)[:striped_size]):
             a = (a + w * p2) & mask
             a = ((a << 13 | a >> 19) * p1) & mask
             b = (b + x * p2) & mask
@@ -141,8 +141,8 @@ def xxhash32(data: Buffer, seed: int = 0) -> int:
         value = sum((v << r & mask) | v >> (32 - r) for v, r in ((a, 1), (b, 7), (c, 12), (d, 18))) & mask
     value = (value + size) & mask
     aligned_size = size - size % 4
-    for at in range(whole, aligned_size, 4):
-        value = (value + _UINT32_LE.unpack_from(data, at)[0] * p3) & mask
+    for position in range(striped_size, aligned_size, 4):
+        value = (value + _UINT32_LE.unpack_from(data, position)[0] * p3) & mask
         value = (((value << 17 & mask) | value >> 15) * p4) & mask
     for byte in data[aligned_size:]:
         value = (value + byte * p5) & mask
@@ -152,8 +152,8 @@ def xxhash32(data: Buffer, seed: int = 0) -> int:
     return value ^ value >> 16
 
 
-def _too_large(position: int, limit: int, found: int | str) -> LimitError:
-    return LimitError(position, "decompressed size", f"at most {limit} bytes", found)
+def _too_large(position: int, limit: int, size: int | str) -> LimitError:
+    return LimitError(position, "decompressed size", f"at most {limit} bytes", size)
 
 
 def _gzip(data: memoryview, limit: int, _magic: int) -> Buffer:
@@ -221,9 +221,9 @@ def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
         start = position + _INT32_STRUCT.size
         if data[position:start] == XERIAL_MAGIC[: _INT32_STRUCT.size]:
             # streams may follow each other; what only begins like a header ends the stream, there as here
-            left = len(data) - position
-            if left < XERIAL_HEADER_SIZE:
-                raise TruncatedError(position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", left)
+            remaining = len(data) - position
+            if remaining < XERIAL_HEADER_SIZE:
+                raise TruncatedError(position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", remaining)
             if data[position : position + len(XERIAL_MAGIC)] != XERIAL_MAGIC:
                 return
             position += XERIAL_HEADER_SIZE
@@ -260,8 +260,8 @@ def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
         position = start + size
         if flags & LZ4_FLG_BLOCK_CHECKSUM:
             expected = _little_uint32(data, position, "lz4 block checksum")
-            if (found := xxhash32(block)) != expected:
-                raise CorruptError(position, "lz4 block checksum", expected, found)
+            if (checksum := xxhash32(block)) != expected:
+                raise CorruptError(position, "lz4 block checksum", expected, checksum)
             position += 4
     if flags & LZ4_FLG_CONTENT_CHECKSUM:
         _little_uint32(data, position + 4, "lz4 content checksum")
@@ -272,8 +272,8 @@ def _lz4_frame(data: memoryview, magic: int) -> tuple[int, int, int]:
     """Return the flags of a frame, the size of its largest block, and where its first one begins."""
     if len(data) < 6:
         raise TruncatedError(0, "lz4 frame header", "7 bytes", len(data))
-    if (found := _UINT32_LE.unpack_from(data)[0]) != LZ4_MAGIC:
-        raise CorruptError(0, "lz4 magic", LZ4_MAGIC, found)
+    if (frame_magic := _UINT32_LE.unpack_from(data)[0]) != LZ4_MAGIC:
+        raise CorruptError(0, "lz4 magic", LZ4_MAGIC, frame_magic)
     flg, bd = data[4], data[5]
     if flg >> 6 != 1:
         raise UnsupportedError(4, "lz4 version", 1, flg >> 6)
@@ -344,9 +344,9 @@ def _zstd_frame(data: memoryview, start: int, limit: int) -> tuple[int, int]:
     descriptor = int.from_bytes(data[start + 4 : start + 5], "little")
     is_single = descriptor >> 5 & 1
     content_bytes = (is_single, 2, 4, 8)[descriptor >> 6]
-    at = start + 6 - is_single + (0, 1, 2, 4)[descriptor & 3]
-    position, total, last = at + content_bytes, 0, 0
-    content = int.from_bytes(data[at:position], "little") + (256 if content_bytes == 2 else 0)
+    content_start = start + 6 - is_single + (0, 1, 2, 4)[descriptor & 3]
+    position, total, last = content_start + content_bytes, 0, 0
+    content = int.from_bytes(data[content_start:position], "little") + (256 if content_bytes == 2 else 0)
     if content > limit:
         raise _too_large(start, limit, content)
     while not last:

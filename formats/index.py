@@ -187,14 +187,14 @@ def _valid_entries(
     windows: Iterable[Buffer],
     rises: Callable[[tuple[int, ...], tuple[int, ...]], bool],
 ) -> int:
-    count, last, left = 0, (-1, 0), b""
+    count, last, remainder = 0, (-1, 0), b""
     for window in windows:
-        data = memoryview(left + window if left else window)
-        whole = len(data) - len(data) % fields.size
-        for entry in fields.iter_unpack(data[:whole]):
+        data = memoryview(remainder + window if remainder else window)
+        whole_size = len(data) - len(data) % fields.size
+        for entry in fields.iter_unpack(data[:whole_size]):
             if not rises(last, entry):
                 return 0 if count == 1 and last == entry == ZERO_ENTRY else count
             last = entry
             count += 1
-        left = bytes(data[whole:])
+        remainder = bytes(data[whole_size:])
     return count

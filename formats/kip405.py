@@ -77,7 +77,7 @@ def flat_entries(data: Buffer, position: int) -> Iterator[tuple[int, str, dict[s
 def _read_entry(entry: bytes) -> tuple[str, dict[str, Any]]:
     kind, position = unsigned_varint(entry, 0, "type")
     version, position = unsigned_varint(entry, position, "version")
-    schema = next((each for each in ENTRIES.values() if each.api_key == kind), None)
+    schema = next((schema for schema in ENTRIES.values() if schema.api_key == kind), None)
     if schema is None:
         raise UnsupportedError(0, "type", f"0 to {len(ENTRIES) - 1}", kind)
     if version != FLAT_VERSION:
@@ -107,12 +107,12 @@ def line(partition: int | None, offset: int | None, record: RemoteLogMetadata) -
     """Return the line of a record with its partition, offset and version; an unknown number is `null`."""
     kind, values = type(record).__name__, record._asdict()
     ids = {"id": "segment_id", "topicId": "topic_id", "topicName": "topic", "partition": "partition"}
-    place = ",".join(f"{name}:{values[field]}" for name, field in ids.items() if field in values)
+    id_text = ",".join(f"{name}:{values[field]}" for name, field in ids.items() if field in values)
     is_deletion = isinstance(record, RemotePartitionDeleteMetadata)
-    value = [f"{'topic-id-partition' if is_deletion else 'remote-log-segment-id'}:{{{place}}}"]
+    value = [f"{'topic-id-partition' if is_deletion else 'remote-log-segment-id'}:{{{id_text}}}"]
     for name in ("start_offset", "end_offset", "broker_id"):
         value += [f"{name.replace('_', '-')}:{values[name]}"] if name in values else []
     value.append(f"remote-{'partition-delete' if is_deletion else 'log-segment'}-state:{state_name(record)}")
-    number, at = ("null" if each is None else each for each in (partition, offset))
-    head = f"partition:{number},message-offset:{at},type:{_KIP405_TYPES.get(kind, kind)}"
+    partition_text, offset_text = ("null" if number is None else number for number in (partition, offset))
+    head = f"partition:{partition_text},message-offset:{offset_text},type:{_KIP405_TYPES.get(kind, kind)}"
     return f"{head},version:{record.version},event-value:{{{','.join(value)}}}"

@@ -92,9 +92,9 @@ class Layout(Generic[R]):
 
     def values(self, buffer: Buffer, position: int = 0) -> tuple[Any, ...]:
         """Return the values of the row at `position`, without their names; errors as `read`."""
-        left = len(buffer) - position
-        if left < self.size or position < 0:
-            raise TruncatedError(position, self.name, f"{self.size} bytes", max(left, 0))
+        remaining_bytes = len(buffer) - position
+        if remaining_bytes < self.size or position < 0:
+            raise TruncatedError(position, self.name, f"{self.size} bytes", max(remaining_bytes, 0))
         return self._struct.unpack_from(buffer, position)
 
     def parts(self, buffer: Buffer, position: int = 0, structure: str = "") -> tuple[FieldSpan, ...]:
@@ -109,8 +109,8 @@ class Layout(Generic[R]):
 
     def rows(self, buffer: Buffer) -> Iterator[R]:
         """Yield every whole row of the buffer; the remainder is `len(buffer) % size`, never hidden."""
-        whole = len(buffer) - len(buffer) % self.size
-        for values in self.all_values(memoryview(buffer)[:whole]):
+        whole_size = len(buffer) - len(buffer) % self.size
+        for values in self.all_values(memoryview(buffer)[:whole_size]):
             yield self.row(*values)
 
     def all_values(self, buffer: Buffer) -> Iterator[tuple[Any, ...]]:

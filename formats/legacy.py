@@ -56,9 +56,9 @@ _MESSAGE_MAGIC = MESSAGE_V0.only("magic")
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """Return a message's header in a batch's fields, -1 where it lacks one; UnsupportedError above 1."""
-    left = len(buffer) - position
-    if left < batch.HEADER_UP_TO_MAGIC:
-        raise TruncatedError(position, MESSAGE_V0.name, f"{batch.HEADER_UP_TO_MAGIC} bytes", max(left, 0))
+    room = len(buffer) - position
+    if room < batch.HEADER_UP_TO_MAGIC:
+        raise TruncatedError(position, MESSAGE_V0.name, f"{batch.HEADER_UP_TO_MAGIC} bytes", max(room, 0))
     (magic,) = _MESSAGE_MAGIC.unpack_from(buffer, position)
     if magic not in (0, 1):
         raise UnsupportedError(position + batch.MAGIC_POSITION, "magic", "0 or 1", magic)

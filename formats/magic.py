@@ -93,8 +93,8 @@ def format_of(magic: int) -> BatchFormat:
 
 def holds_header(data: Buffer, position: int = 0) -> bool:
     """Return whether the bytes hold the whole header, of its magic's size, of the batch at `position`."""
-    left = len(data) - position
-    return left >= HEADER_UP_TO_MAGIC and left >= format_of(magic_of(data, position)).layout.size
+    remaining = len(data) - position
+    return remaining >= HEADER_UP_TO_MAGIC and remaining >= format_of(magic_of(data, position)).layout.size
 
 
 def magic_of(batch: Buffer, position: int = 0) -> int:
@@ -105,9 +105,9 @@ def magic_of(batch: Buffer, position: int = 0) -> int:
 
 def read_header(batch: Buffer, position: int = 0) -> BatchHeader:
     """Return the header at `position`; TruncatedError if it is cut, UnsupportedError for a negative magic."""
-    left = len(batch) - position
-    if left < HEADER_UP_TO_MAGIC:
-        raise TruncatedError(position, BATCH.name, f"{BATCH.size} bytes", max(left, 0))
+    remaining = len(batch) - position
+    if remaining < HEADER_UP_TO_MAGIC:
+        raise TruncatedError(position, BATCH.name, f"{BATCH.size} bytes", max(remaining, 0))
     magic = magic_of(batch, position)
     if is_legacy(magic):
         return legacy.read_header(batch, position)

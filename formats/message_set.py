@@ -117,17 +117,17 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
     except FormatError as error:
         raise error.moved(stream) from error
     try:
-        added, whole = _survey(header, body)
+        added, messages_end = _survey(header, body)
     except FormatError as error:
         raise error.in_stream(stream) from error
-    return MessageSet(header, body, stream, added, whole)
+    return MessageSet(header, body, stream, added, messages_end)
 
 
 def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
     """Yield the messages of a set by their headers; CorruptError at one that is a wrapper itself."""
     wrapper, added, stream = opened.header, opened.added, opened.stream
     is_append_time = stream is not None and wrapper.timestamp_type == batch.LOG_APPEND_TIME
-    for position, end in _places(opened.body[: opened.end]):
+    for position, end in _whole_messages(opened.body[: opened.end]):
         data = opened.body[position:end]
         header = MESSAGE_V1.read(data)
         codec = header.attributes & batch.COMPRESSION_CODEC_MASK
@@ -138,8 +138,8 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
         elif header.magic == 1 and stream is not None:
             timestamp, kind = wrapper.max_timestamp if is_append_time else timestamp, wrapper.timestamp_type
         if stream is not None and codec:
-            place = position + ATTRIBUTES_POSITION
-            raise CorruptError(place, "codec", "0 inside a wrapper", codec).in_stream(stream)
+            codec_position = position + ATTRIBUTES_POSITION
+            raise CorruptError(codec_position, "codec", "0 inside a wrapper", codec).in_stream(stream)
         offset, stored = java_long(header.offset + added), (header.magic, header.attributes, header.crc)
         yield LegacyMessage(offset, timestamp, kind, *stored, position, data)
 
@@ -169,7 +169,7 @@ def base_offset(message: Buffer, limit: int) -> int:
 def _survey(wrapper: BatchHeader, body: memoryview) -> tuple[int, int]:
     """Return what the offsets inside a wrapper count from, and the end of the last whole message."""
     last = end = -1
-    for last, end in _places(body):  # noqa: B007 - only the last one counts
+    for last, end in _whole_messages(body):  # noqa: B007 - only the last one counts
         pass
     if end < 0:
         raise CorruptError(0, "messages", "one or more", "none that is whole")
@@ -181,18 +181,18 @@ def _survey(wrapper: BatchHeader, body: memoryview) -> tuple[int, int]:
     return wrapper.base_offset - inner, end
 
 
-def _places(body: memoryview) -> Iterator[tuple[int, int]]:
+def _whole_messages(body: memoryview) -> Iterator[tuple[int, int]]:
     """Yield (first byte, byte after the last) of whole messages; CorruptError for one that is too small."""
-    position, left = 0, len(body)
-    while left >= batch.LOG_OVERHEAD:
+    position, remaining_bytes = 0, len(body)
+    while remaining_bytes >= batch.LOG_OVERHEAD:
         size = _MESSAGE_PREFIX.unpack_from(body, position)[1]
         if size < SMALLEST_LENGTH:
             raise CorruptError(position + SIZE_POSITION, "message size", f"{SMALLEST_LENGTH} or more", size)
-        left -= batch.LOG_OVERHEAD + size
-        if left < 0:
+        remaining_bytes -= batch.LOG_OVERHEAD + size
+        if remaining_bytes < 0:
             return
-        yield position, len(body) - left
-        position = len(body) - left
+        yield position, len(body) - remaining_bytes
+        position = len(body) - remaining_bytes
 
 
 def _key_and_value(message: LegacyMessage) -> tuple[bytes | None, bytes | None]:
@@ -242,8 +242,8 @@ def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
     """Return (first byte, byte after the last) of a field after its length; of null the end lies first."""
     start = position + LENGTH_SIZE
     if start > len(data):
-        left = max(len(data) - position, 0)
-        raise TruncatedError(position, f"{field} length", f"{LENGTH_SIZE} bytes", left)
+        remaining_bytes = max(len(data) - position, 0)
+        raise TruncatedError(position, f"{field} length", f"{LENGTH_SIZE} bytes", remaining_bytes)
     length = int32(data, position)[0]
     if length < 0:
         return start, start - 1

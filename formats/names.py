@@ -193,8 +193,8 @@ def canonical_name(name: str) -> str | None:
 def parse_file(name: str) -> FileName:
     """Return what the name of a file says, of kind `unknown` if no rule fits; never an error."""
     is_snapshot = name.endswith(f".{PRODUCER_SNAPSHOT}")
-    other = FileName(name, PRODUCER_SNAPSHOT, is_canonical=False) if is_snapshot else FileName(name)
-    return _well_known(name) or _kraft_snapshot(name) or _segment_file(name) or other
+    fallback = FileName(name, PRODUCER_SNAPSHOT, is_canonical=False) if is_snapshot else FileName(name)
+    return _well_known(name) or _kraft_snapshot(name) or _segment_file(name) or fallback
 
 
 def parse_partition_dir(name: str) -> PartitionDir | None:

@@ -45,13 +45,13 @@ def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint
     # most are one byte
     if position < len(buffer) and (byte := buffer[position]) < 0x80:
         return byte, position + 1
-    at, end, value, shift = position, len(buffer), 0, 0
-    while at < end:
-        byte = buffer[at]
-        at += 1
+    cursor, end, value, shift = position, len(buffer), 0, 0
+    while cursor < end:
+        byte = buffer[cursor]
+        cursor += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & 0xFFFFFFFF, at
+            return value & 0xFFFFFFFF, cursor
         shift += 7
         if shift == 35:
             raise CorruptError(position, field, "a varint of at most 5 bytes", "a longer one")
@@ -68,11 +68,11 @@ def short_varint(buffer: Buffer, position: int, field: str = "unsigned varint") 
 
 def put_varlong(value: int) -> bytes:
     """Return the bytes of a signed (zigzag) varint of 32 or 64 bits."""
-    left, out = (value << 1) ^ (value >> 63), bytearray()
-    while left > 0x7F:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    out.append(left)
+    remaining_bits, out = (value << 1) ^ (value >> 63), bytearray()
+    while remaining_bits > 0x7F:
+        out.append(remaining_bits & 0x7F | 0x80)
+        remaining_bits >>= 7
+    out.append(remaining_bits)
     return bytes(out)
 
 
@@ -87,14 +87,14 @@ def varint(buffer: Buffer, position: int, field: str = "varint") -> tuple[int, i
 
 def varlong(buffer: Buffer, position: int, field: str = "varlong") -> tuple[int, int]:
     """Return the low 64 bits of a zigzag varint, as `ByteUtils`, and what follows; 11 bytes are corrupt."""
-    at, end, value, shift = position, len(buffer), 0, 0
-    while at < end:
-        byte = buffer[at]
-        at += 1
+    cursor, end, value, shift = position, len(buffer), 0, 0
+    while cursor < end:
+        byte = buffer[cursor]
+        cursor += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             value &= 0xFFFFFFFFFFFFFFFF
-            return (value >> 1) ^ -(value & 1), at
+            return (value >> 1) ^ -(value & 1), cursor
         shift += 7
         if shift == 70:
             raise CorruptError(position, field, "a varlong of at most 10 bytes", "a longer one")
@@ -126,8 +126,8 @@ def compact_length(buffer: Buffer, position: int, field: str = "length") -> tupl
     # most are one byte
     if position < len(buffer) and (byte := buffer[position]) < 0x80:
         return byte - 1, position + 1
-    more, after = unsigned_varint(buffer, position, field)
-    return java_int((more - 1) & 0xFFFFFFFF), after
+    value, after = unsigned_varint(buffer, position, field)
+    return java_int((value - 1) & 0xFFFFFFFF), after
 
 
 def string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[bytes | None, int]:
@@ -161,9 +161,9 @@ def utf8(data: bytes, position: int, field: str) -> str:
 def compact_nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
     """Return compact bytes, None for null, and the position after them."""
     # most are so short that one byte holds their length, and not cut
-    if position < len(buffer) and (more := buffer[position]) < 0x80 and position + more <= len(buffer):
-        end = position + more
-        return (bytes(buffer[position + 1 : end]), end) if more else (None, position + 1)
+    if position < len(buffer) and (size := buffer[position]) < 0x80 and position + size <= len(buffer):
+        end = position + size
+        return (bytes(buffer[position + 1 : end]), end) if size else (None, position + 1)
     return _sized(buffer, position, *compact_length(buffer, position, field), field)
 
 
@@ -199,9 +199,9 @@ def tag_count(buffer: Buffer, position: int, field: str = "tagged fields") -> tu
 
 
 def _fixed(buffer: Buffer, position: int, field: str, form: struct.Struct, what: str = "") -> tuple[int, int]:
-    left = len(buffer) - position
-    if left < form.size:
-        raise TruncatedError(position, field, f"{what}{form.size} bytes", max(left, 0))
+    remaining_bytes = len(buffer) - position
+    if remaining_bytes < form.size:
+        raise TruncatedError(position, field, f"{what}{form.size} bytes", max(remaining_bytes, 0))
     return form.unpack_from(buffer, position)[0], position + form.size
 
 

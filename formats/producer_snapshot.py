@@ -92,10 +92,10 @@ def read_snapshot(buffer: Buffer) -> ProducerSnapshot:
         raise CorruptError(SNAPSHOT_CRC_FROM, "entries_count", ">= 0", header.entries_count)
     end = PRODUCER_SNAPSHOT_HEADER.size + header.entries_count * PRODUCER_ENTRY.size
     if end > len(buffer):
-        whole = (len(buffer) - PRODUCER_SNAPSHOT_HEADER.size) // PRODUCER_ENTRY.size
-        place = PRODUCER_SNAPSHOT_HEADER.size + whole * PRODUCER_ENTRY.size
+        whole_entries = (len(buffer) - PRODUCER_SNAPSHOT_HEADER.size) // PRODUCER_ENTRY.size
+        entries_end = PRODUCER_SNAPSHOT_HEADER.size + whole_entries * PRODUCER_ENTRY.size
         expected = f"{header.entries_count} of {PRODUCER_ENTRY.size} bytes"
-        raise TruncatedError(place, "entries", expected, whole)
+        raise TruncatedError(entries_end, "entries", expected, whole_entries)
     view = memoryview(buffer)
     computed = crc32c(view[SNAPSHOT_CRC_FROM:])
     if computed != header.crc:

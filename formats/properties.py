@@ -107,8 +107,8 @@ def read_partition_metadata(data: Buffer) -> PartitionMetadata:
     Any version from 0 on is read, lines after the second are ignored. TruncatedError where a line is missing,
     UnsupportedError for a negative version, CorruptError for the rest.
     """
-    rest = lines(data)
-    first = next(rest, None)
+    text_lines = lines(data)
+    first = next(text_lines, None)
     if first is None:
         raise TruncatedError(0, "line 1", "version: 0", "nothing")
     version = integer(_value_of(first, "version: 0"), INT_BITS)
@@ -116,7 +116,7 @@ def read_partition_metadata(data: Buffer) -> PartitionMetadata:
         raise first.corrupt("version: 0")
     if version < PARTITION_METADATA_VERSION:
         raise UnsupportedError(first.position, "version", f">= {PARTITION_METADATA_VERSION}", version)
-    second = next(rest, None)
+    second = next(text_lines, None)
     if second is None:
         raise TruncatedError(len(data), "line 2", "topic_id: a uuid", "nothing")
     topic_id = _uuid(_value_of(second, "topic_id: a uuid"), second, "topic_id")
@@ -148,7 +148,7 @@ def log_dirs(configuration: Mapping[str, str]) -> ConfiguredLogDirs:
     `log.dirs` wins over `log.dir`. The metadata log lies in `metadata.log.dir`, else in the first of them.
     """
     text = configuration.get(LOG_DIRS_PROPERTY, configuration.get(LOG_DIR_PROPERTY, DEFAULT_LOG_DIR))
-    names = tuple(name for name in (part.strip(_TRIMMED) for part in text.split(",")) if name)
+    names = tuple(name for name in (entry.strip(_TRIMMED) for entry in text.split(",")) if name)
     return ConfiguredLogDirs(names, configuration.get(METADATA_LOG_DIR) or (names[0] if names else ""))
 
 
@@ -166,14 +166,14 @@ def _logical_lines(data: Buffer) -> Iterator[Line]:
     text, number, position = "", 0, 0
     continued = False
     for count, (start, raw) in enumerate(byte_lines(data), 1):
-        part = raw.decode("latin-1").lstrip(_PROPERTY_BLANKS)
-        continues = (len(part) - len(part.rstrip("\\"))) % 2 == 1
+        line_text = raw.decode("latin-1").lstrip(_PROPERTY_BLANKS)
+        continues = (len(line_text) - len(line_text.rstrip("\\"))) % 2 == 1
         if not text:
             number, position = count, start
-            if not part or part[0] in "#!":
+            if not line_text or line_text[0] in "#!":
                 continued = False
                 continue
-        text += part[:-1] if continues else part
+        text += line_text[:-1] if continues else line_text
         continued = continues
         if not continued:
             yield Line(number, position, text)

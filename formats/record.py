@@ -136,8 +136,8 @@ def records(
         owner = _NO_SPANS if spans is None else _Spans(spans, f"record {number}")
         record, position = _record(header, data, position, append_time, most_headers, longest_keys, owner)
         if number == header.records_count - 1 and position != len(data):
-            counted, left = f"{header.records_count} records to the end", len(data) - position
-            raise CorruptError(position, "records", counted, f"{left} bytes more")
+            counted, trailing_bytes = f"{header.records_count} records to the end", len(data) - position
+            raise CorruptError(position, "records", counted, f"{trailing_bytes} bytes more")
         yield record
 
 
@@ -206,32 +206,32 @@ def _record(  # noqa: PLR0917
         raise CorruptError(start, "record length", "1 or more", length)
     if end > len(data):
         raise TruncatedError(start, "record", f"{length} bytes", len(data) - position)
-    attributes, at = data[position], position + 1
-    spans.add("attributes", position, at, attributes)
-    timestamp_delta, position = varlong(data, at, "timestamp delta")
-    spans.add("timestamp_delta", at, position, timestamp_delta)
-    at = position
-    offset_delta, position = varint(data, at, "offset delta")
-    spans.add("offset_delta", at, position, offset_delta)
+    attributes, field_start = data[position], position + 1
+    spans.add("attributes", position, field_start, attributes)
+    timestamp_delta, position = varlong(data, field_start, "timestamp delta")
+    spans.add("timestamp_delta", field_start, position, timestamp_delta)
+    field_start = position
+    offset_delta, position = varint(data, field_start, "offset delta")
+    spans.add("offset_delta", field_start, position, offset_delta)
     key, position = _bytes(data, position, end, "key", spans)
     value, position = _bytes(data, position, end, "value", spans)
-    at = position
-    count, position = varint(data, at, "headers count")
-    spans.add("headers_count", at, position, count)
+    field_start = position
+    count, position = varint(data, field_start, "headers count")
+    spans.add("headers_count", field_start, position, count)
     if not 0 <= count <= max(end - position, 0):
-        raise CorruptError(at, "headers count", f"0 to {end - position}", count)
+        raise CorruptError(field_start, "headers count", f"0 to {end - position}", count)
     if count > most_headers:
-        raise LimitError(at, "headers count", f"at most {most_headers}", count)
+        raise LimitError(field_start, "headers count", f"at most {most_headers}", count)
     headers, keys = [], 0
     for number in range(count):
-        at = position
+        field_start = position
         owner = spans.header(number)
-        name, position = _bytes(data, at, end, "header key", owner)
+        name, position = _bytes(data, field_start, end, "header key", owner)
         if name is None:
-            raise CorruptError(at, "header key", "a key", "null")
+            raise CorruptError(field_start, "header key", "a key", "null")
         keys += len(name)
         if keys > longest_keys:
-            raise LimitError(at, "header keys", f"at most {longest_keys} bytes", keys)
+            raise LimitError(field_start, "header keys", f"at most {longest_keys} bytes", keys)
         header_value, position = _bytes(data, position, end, "header value", owner)
         headers.append((name, header_value))
     if position != end:
@@ -250,10 +250,10 @@ def _bytes(data: bytes, start: int, end: int, field: str, spans: _Spans) -> tupl
         (data[position : position + length], position + length) if length >= 0 else (None, position)
     )
     if spans.spans is not None:
-        word = field.removeprefix("header ")
-        spans.add(f"{word}_length", start, position, length)
+        name = field.removeprefix("header ")
+        spans.add(f"{name}_length", start, position, length)
         if value is not None:
-            spans.add(word, position, after, value)
+            spans.add(name, position, after, value)
     return value, after
 
 

@@ -106,9 +106,9 @@ def _entry_length(raw: bytes, position: int, size: int) -> int:
     length, _ = int32(raw, 0)
     if length < 0:
         raise CorruptError(position, "entry length", "0 or more", length)
-    left = size - position - LENGTH_SIZE
-    if length > left:
-        raise TruncatedError(position, "entry", f"{length} bytes", left)
+    remaining_bytes = size - position - LENGTH_SIZE
+    if length > remaining_bytes:
+        raise TruncatedError(position, "entry", f"{length} bytes", remaining_bytes)
     if length > LONGEST_ENTRY:
         raise LimitError(position, "entry length", f"at most {LONGEST_ENTRY}", length)
     return length

@@ -143,12 +143,12 @@ def read_segment_manifest(data: Buffer) -> SegmentManifest:
     content = read_object(data, longest=LARGEST_MANIFEST)
     version = _member(content, "version", "version")
     if version != MANIFEST_VERSION:
-        raise UnsupportedError(0, "version", f'"{MANIFEST_VERSION}"', _shown(version))
-    _no_others(content, _MEMBERS, "manifest")
+        raise UnsupportedError(0, "version", f'"{MANIFEST_VERSION}"', _value_text(version))
+    _check_names(content, _MEMBERS, "manifest")
     compression = _member(content, "compression", "compression", bool)
     segment = content.get("remoteLogSegmentMetadata")
     if segment is not None and not isinstance(segment, dict):
-        raise CorruptError(0, "remoteLogSegmentMetadata", "an object", _shown(segment))
+        raise CorruptError(0, "remoteLogSegmentMetadata", "an object", _value_text(segment))
     chunk_index = _chunk_index(_member(content, "chunkIndex", "chunkIndex", dict))
     indexes = _indexes(_member(content, "segmentIndexes", "segmentIndexes", dict))
     encryption = None
@@ -175,7 +175,7 @@ def read_chunk_sizes(data: Buffer) -> tuple[int, ...]:
         raise TruncatedError(start, "chunk sizes", f"{end - start} bytes", len(data) - start)
     last = _last_size(data, end)
     differences = zip(*[iter(memoryview(data)[start:end])] * width, strict=True)
-    return (*(_size(base + int.from_bytes(each, "big"), start) for each in differences), last)
+    return (*(_size(base + int.from_bytes(difference, "big"), start) for difference in differences), last)
 
 
 def _last_size(data: Buffer, position: int) -> int:
@@ -191,9 +191,9 @@ def _size(value: int, position: int) -> int:
 def _chunk_index(content: Mapping[str, Any]) -> ChunkIndex:
     kind = _member(content, "type", "chunkIndex.type")
     if kind not in (FIXED, VARIABLE):  # it may be of any type, a list too
-        raise UnsupportedError(0, "chunkIndex.type", f'"{FIXED}" or "{VARIABLE}"', _shown(kind))
-    rest = _FIXED_SIZES if kind == FIXED else ("transformedChunks",)
-    _no_others(content, {"type", *_ORIGINAL_SIZES, *rest}, "chunkIndex")
+        raise UnsupportedError(0, "chunkIndex.type", f'"{FIXED}" or "{VARIABLE}"', _value_text(kind))
+    size_names = _FIXED_SIZES if kind == FIXED else ("transformedChunks",)
+    _check_names(content, {"type", *_ORIGINAL_SIZES, *size_names}, "chunkIndex")
     chunk_size, file_size = (_number(content, name, f"chunkIndex.{name}") for name in _ORIGINAL_SIZES)
     if not chunk_size:
         raise CorruptError(0, "chunkIndex.originalChunkSize", "above 0", chunk_size)
@@ -218,20 +218,20 @@ def _transformed_chunks(text: str) -> tuple[int, ...]:
 
 
 def _indexes(content: Mapping[str, Any]) -> dict[str, StoredPart]:
-    _no_others(content, INDEX_PARTS, "segmentIndexes")
+    _check_names(content, INDEX_PARTS, "segmentIndexes")
     parts = {}
     for name, kind in INDEX_PARTS.items():
         path = f"segmentIndexes.{name}"
         if name == "transaction" and _member(content, name, path) is None:
             continue
-        part = _member(content, name, path, dict)
-        _no_others(part, StoredPart._fields, path)
-        parts[kind] = StoredPart(*(_number(part, key, f"{path}.{key}") for key in StoredPart._fields))
+        member = _member(content, name, path, dict)
+        _check_names(member, StoredPart._fields, path)
+        parts[kind] = StoredPart(*(_number(member, key, f"{path}.{key}") for key in StoredPart._fields))
     return parts
 
 
 def _encryption(content: Mapping[str, Any]) -> Encryption:
-    _no_others(content, {"dataKey", "aad"}, "encryption")
+    _check_names(content, {"dataKey", "aad"}, "encryption")
     key_id, colon, key = _member(content, "dataKey", "encryption.dataKey", str).partition(":")
     if not key_id.strip() or not colon or not key:
         raise CorruptError(0, "encryption.dataKey", "a key id, ':' and base64")
@@ -246,10 +246,10 @@ def _base64(text: str, field: str) -> bytes:
         raise CorruptError(0, field, "base64", str(error)) from error
 
 
-def _no_others(content: Mapping[str, Any], names: Any, field: str) -> None:
+def _check_names(content: Mapping[str, Any], names: Any, field: str) -> None:
     for name in content:
         if name not in names:
-            raise UnsupportedError(0, field, f"members {', '.join(sorted(names))}", _shown(name))
+            raise UnsupportedError(0, field, f"members {', '.join(sorted(names))}", _value_text(name))
 
 
 def _member(content: Mapping[str, Any], name: str, field: str, kind: type[Any] = object) -> Any:
@@ -257,18 +257,18 @@ def _member(content: Mapping[str, Any], name: str, field: str, kind: type[Any] =
         raise CorruptError(0, field, "a value", "nothing")
     value = content[name]
     if not isinstance(value, kind):
-        raise CorruptError(0, field, _EXPECTED[kind], _shown(value))
+        raise CorruptError(0, field, _EXPECTED[kind], _value_text(value))
     return value
 
 
 def _number(content: Mapping[str, Any], name: str, field: str) -> int:
     value = _member(content, name, field)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INT:
-        raise CorruptError(0, field, f"0 to {MAX_INT}", _shown(value))
+        raise CorruptError(0, field, f"0 to {MAX_INT}", _value_text(value))
     return value
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
     return ascii(value)[:80] if value is not None else "null"

@@ -90,7 +90,7 @@ class BulkWalk:
             else:
                 view = _room(view, filled, size)
                 self.file.read_into(view[filled:size], base + filled)
-            batches = headers(view, size, left, whole=self.verify)
+            batches = headers(view, size, left, only_whole=self.verify)
             is_large = self.verify and batches.chain.stop is None and not batches.chain.positions
             if is_large and most < self._size:
                 filled, most = size, min(most * GROWTH, self._size)
@@ -130,7 +130,7 @@ class BulkWalk:
         self, view: memoryview, base: int, size: int, left: int
     ) -> "tuple[Headers, NDArray[np.bool_]]":
         """Return the batch that is larger than its buffer, and whether its checksum matches."""
-        batches = headers(view, size, left, whole=False)
+        batches = headers(view, size, left, only_whole=False)
         end = base + batches.chain.next if batches.chain.positions else 0
         form = format_of(int(batches.fields["magic"][0]) if end else LATEST)
         value = form.checksum(view[form.crc_from : size], 0)
@@ -153,7 +153,7 @@ class BulkWalk:
                 left = self.end - at
                 header = view[row : row + max(min(LARGEST_HEADER, left), 0)]
                 self.file.read_into(header, at)
-                hop = chain(header, len(header), left, whole=False)
+                hop = chain(header, len(header), left, only_whole=False)
                 positions.extend(at for _ in hop.positions)
                 at += hop.next
             hopped = Chain(positions, at, hop.stop, hop.found)
@@ -185,4 +185,4 @@ def _room(view: memoryview, filled: int, size: int) -> memoryview:
 
 
 def _window(batches: Headers, matches: NDArray[np.bool_] | None, base: int, data: memoryview) -> Window:
-    return Window(batches.at + base, batches.fields, matches, base, data)
+    return Window(batches.positions + base, batches.fields, matches, base, data)

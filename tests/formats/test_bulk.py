@@ -15,8 +15,8 @@ def test_a_window_ends_where_more_bytes_are_needed():
     data = FIRST + SECOND + FIRST
     ends = [0, len(FIRST), len(FIRST) + len(SECOND), len(data)]
     for size in range(len(data)):
-        whole = chain(data, size, len(data), whole=True)
-        begun = chain(data, size, len(data), whole=False)
+        whole = chain(data, size, len(data), only_whole=True)
+        begun = chain(data, size, len(data), only_whole=False)
 
         assert whole == Chain(
             [at for at, end in itertools.pairwise(ends) if end <= size],
@@ -41,7 +41,7 @@ def test_many_small_batches_are_found_at_once_where_they_are_whole():
                 data[damage * len(one) + 8 : damage * len(one) + 12] = bytes(4)
             whole = len(data) // len(one) if damage is None else damage
             expected = list(range(0, whole * len(one), len(one)))
-            assert chain(data, len(data), len(data), whole=True).positions == expected
+            assert chain(data, len(data), len(data), only_whole=True).positions == expected
             data[:] = one * (len(data) // len(one))
 
 

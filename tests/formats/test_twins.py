@@ -92,8 +92,8 @@ def plain_headers(data):
 
 
 def fast_headers(data):
-    found = bulk.headers(data, len(data), len(data), whole=True)
-    assert found.at.tolist() == found.chain.positions
+    found = bulk.headers(data, len(data), len(data), only_whole=True)
+    assert found.positions.tolist() == found.chain.positions
     return found.fields.tolist(), found.chain.next, found.chain.stop, found.chain.found
 
 
@@ -102,7 +102,7 @@ def fast_headers(data):
 
 def whole(data):
     """Return the whole batches that a log begins with."""
-    found = bulk.headers(data, len(data), len(data), whole=True)
+    found = bulk.headers(data, len(data), len(data), only_whole=True)
     ends = [*found.chain.positions[1:], found.chain.next]
     return [data[at:end] for at, end in zip(found.chain.positions, ends, strict=False)]
 
@@ -121,7 +121,7 @@ def fast_records(data):
     """Return the records of each batch, None of one that is left to the plain reader."""
     joined, found = window(data)
     records: list[Any] = []
-    for item in record_columns.record_columns(joined, found.at, LIMIT):
+    for item in record_columns.record_columns(joined, found.positions, LIMIT):
         if isinstance(item, record_columns.FallbackBatch):
             records.append(None)
         else:
@@ -136,7 +136,7 @@ def plain_records(data):
 
 def types_of_markers(data):
     joined, found = window(data)
-    return bulk.marker_types(joined, found.at, found.fields).tolist()
+    return bulk.marker_types(joined, found.positions, found.fields).tolist()
 
 
 def decoded_types(data):
