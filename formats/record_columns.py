@@ -56,12 +56,12 @@ RECORDS_A_STEP = 32
 ENDS_CHUNK = b"\0\0"
 """Behind the last record of a chunk: ends whatever runs over it."""
 
-EACH = (
+RECORD_ARRAYS = (
     *("batch", "offset", "timestamp", "sequence", "attributes"),
     *("key_start", "key_length", "value_start", "value_length"),
     *("headers_count", "headers_first"),
 )
-EACH_HEADER = ("header_key_start", "header_key_length", "header_value_start", "header_value_length")
+HEADER_ARRAYS = ("header_key_start", "header_key_length", "header_value_start", "header_value_length")
 """The arrays of RecordColumns with an element per record, and per header."""
 
 
@@ -107,15 +107,15 @@ class RecordColumns(NamedTuple):
 
 def taken(columns: RecordColumns, numbers: Ints) -> RecordColumns:
     """Return some of the records by their numbers, rising; the batches' headers and the data stay whole."""
-    of_each = {name: getattr(columns, name)[numbers] for name in EACH}
-    count = of_each["headers_count"]
+    record_fields = {name: getattr(columns, name)[numbers] for name in RECORD_ARRAYS}
+    count = record_fields["headers_count"]
     begin = np.cumsum(count) - count
-    headers = np.arange(count.sum()) + np.repeat(of_each["headers_first"] - begin, count)
+    headers = np.arange(count.sum()) + np.repeat(record_fields["headers_first"] - begin, count)
     return columns._replace(
-        **of_each
+        **record_fields
         | {"headers_first": begin}
-        | {name: getattr(columns, name)[headers] for name in EACH_HEADER},
-        bounds=np.searchsorted(of_each["batch"], np.arange(len(columns.bounds))),
+        | {name: getattr(columns, name)[headers] for name in HEADER_ARRAYS},
+        bounds=np.searchsorted(record_fields["batch"], np.arange(len(columns.bounds))),
     )
 
 
@@ -158,13 +158,13 @@ def record_columns(
             body = view[start:end] if count else b""
             if codec and count:
                 body = _decompressed(codec, body, limit)
-        more, claimed = (0, 0) if body is None else (len(body), count)
-        if bodies and (size + more > CHUNK_BYTES or records + claimed > CHUNK_RECORDS):
+        body_size, claimed_records = (0, 0) if body is None else (len(body), count)
+        if bodies and (size + body_size > CHUNK_BYTES or records + claimed_records > CHUNK_RECORDS):
             yield from _joined(bodies, headers, first)
             first, bodies, size, records = number, [], 0, 0
         bodies.append(body)
-        size += more
-        records += claimed
+        size += body_size
+        records += claimed_records
     if bodies:
         yield from _joined(bodies, headers, first)
 
@@ -181,10 +181,10 @@ def _as_they_lie(
         most = np.searchsorted(ends, starts[first] + CHUNK_BYTES, side="right")
         most = min(most, np.searchsorted(claimed, before + CHUNK_RECORDS, side="right"))
         last = max(int(most), first + 1)
-        base, some = int(starts[first]), slice(first, last)
+        base, batches = int(starts[first]), slice(first, last)
         data = b"".join((view[base : int(ends[last - 1])], ENDS_CHUNK))
-        bodies = _Bodies(data, starts[some] - base, ends[some] - base, counts[some])
-        yield from _decoded(bodies, headers[some], first)
+        bodies = _Bodies(data, starts[batches] - base, ends[batches] - base, counts[batches])
+        yield from _decoded(bodies, headers[batches], first)
         first = last
 
 
@@ -242,7 +242,7 @@ def _decoded(
     begin = 0
     for number in (*sorted(broken.union(bad, damaged)), len(headers)):
         if begin < number:
-            yield _part(columns, begin, number, first)
+            yield _slice(columns, begin, number, first)
         if number < len(headers):
             yield FallbackBatch(first + number)
         begin = number + 1
@@ -260,22 +260,22 @@ def _chains(bodies: _Bodies) -> tuple[Ints, Ints, set[int]]:
     for number, (begin, end, count) in enumerate(
         zip(begins.tolist(), ends.tolist(), counts.tolist(), strict=True)
     ):
-        at = begin
+        position = begin
         for _ in repeat(None, count):
-            if at >= end:
+            if position >= end:
                 break
-            append(at)
-            value, size = data[at], 1
+            append(position)
+            value, size = data[position], 1
             if value >= 0x80:
-                high, size = data[at + 1], 2
+                high, size = data[position + 1], 2
                 if high < 0x80:
                     value += (high - 1) << 7
                 else:
-                    value, size = _length(data, at)
+                    value, size = _length(data, position)
             if value & 1 or not value:
                 break
-            at += (value >> 1) + size
-        if at != end or len(starts) - bounds[-1] != count:
+            position += (value >> 1) + size
+        if position != end or len(starts) - bounds[-1] != count:
             broken.add(number)
             del starts[bounds[-1] :]
         bounds.append(len(starts))
@@ -286,18 +286,18 @@ def _stepped(bodies: _Bodies) -> Ints | None:
     """Return where each record begins, by steps of all batches; None if one is broken or a length is long."""
     data, begins, ends, counts = bodies
     order = np.argsort(-counts, kind="stable")  # those that are still under way are the first ones
-    at, place = begins[order], (np.cumsum(counts) - counts)[order]
+    positions, slots = begins[order], (np.cumsum(counts) - counts)[order]
     starts = np.zeros(counts.sum(), np.int64)
     pairs, widths = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,)), _widths()
     under_way = np.searchsorted(-counts[order], -np.arange(counts.max()), side="left")
-    for step, some in enumerate(under_way.tolist()):
-        positions = at[:some]
-        starts[place[:some] + step] = positions
-        width = widths[pairs[np.minimum(positions, len(pairs) - 1)]]
+    for step, batch_count in enumerate(under_way.tolist()):
+        current = positions[:batch_count]
+        starts[slots[:batch_count] + step] = current
+        width = widths[pairs[np.minimum(current, len(pairs) - 1)]]
         if not width.all():
             return None
-        positions += width
-    return starts if (at == ends[order]).all() else None
+        current += width
+    return starts if (positions == ends[order]).all() else None
 
 
 @cache
@@ -310,10 +310,10 @@ def _widths() -> Ints:
     return np.where(is_unknown, 0, (value >> 1) + np.where(is_short, 1, 2))
 
 
-def _length(data: bytes, at: int) -> tuple[int, int]:
+def _length(data: bytes, position: int) -> tuple[int, int]:
     """Return the bits and the bytes of a length's varint; no bits for one that is too long."""
     value, shift = 0, 0
-    for size, byte in enumerate(data[at : at + VARINT], 1):
+    for size, byte in enumerate(data[position : position + VARINT], 1):
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value & 0xFFFFFFFF, size
@@ -321,16 +321,16 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordColumns:
+def _slice(columns: RecordColumns, begin: int, end: int, first: int) -> RecordColumns:
     """Return the columns of the batches from `begin` to `end` (exclusive)."""
     if begin == 0 and end == len(columns.headers):
         return columns._replace(first=first)
     bounds = columns.bounds[begin : end + 1]
     span = slice(int(bounds[0]), int(bounds[-1]))
-    mine = {name: getattr(columns, name)[span] for name in _PER_RECORD}
-    mine["batch"] = mine["batch"] - begin
+    record_fields = {name: getattr(columns, name)[span] for name in _PER_RECORD}
+    record_fields["batch"] = record_fields["batch"] - begin
     return columns._replace(
-        first=first + begin, headers=columns.headers[begin:end], bounds=bounds - bounds[0], **mine
+        first=first + begin, headers=columns.headers[begin:end], bounds=bounds - bounds[0], **record_fields
     )
 
 
@@ -341,26 +341,26 @@ def _columns(
     data: bytes, starts: Ints, limits: Ints, headers: NDArray[np.void]
 ) -> tuple[RecordColumns, set[int]]:
     """Return the columns of all records, and the numbers of batches of which a record is damaged."""
-    read = _Reader(data, len(starts))
+    reader = _Reader(data, len(starts))
     batch = np.repeat(np.arange(len(headers)), np.diff(limits))
-    length, at = read.varint(starts)
-    end = at + length
-    attributes, at = read.bytes(at), at + 1
-    timestamp, at = read.varlong(at)
-    delta, at = read.varint(at)
-    key_start, key_length, at = read.sized(at)
-    value_start, value_length, at = read.sized(at)
-    count, at = read.varint(at)
+    length, positions = reader.varint(starts)
+    end = positions + length
+    attributes, positions = reader.bytes(positions), positions + 1
+    timestamp, positions = reader.varlong(positions)
+    delta, positions = reader.varint(positions)
+    key_start, key_length, positions = reader.sized(positions)
+    value_start, value_length, positions = reader.sized(positions)
+    count, positions = reader.varint(positions)
     # a header has two bytes at least
-    read.bad |= (count < 0) | (count * 2 > end - at)
-    count[read.bad] = 0
+    reader.bad |= (count < 0) | (count * 2 > end - positions)
+    count[reader.bad] = 0
     many = (count > MOST_HEADERS).nonzero()[0]
-    read.bad[many], count[many] = True, 0
+    reader.bad[many], count[many] = True, 0
     if int(count.sum()) > CHUNK_BYTES // 2:
         # one large batch: small ones together have no room for so many
-        read.bad[:], count[:] = True, 0
-    lists = _headers(read, count, at)
-    read.bad |= at != end
+        reader.bad[:], count[:] = True, 0
+    header_lists = _headers(reader, count, positions)
+    reader.bad |= positions != end
 
     append_time = (headers["attributes"] & TIMESTAMP_TYPE_MASK != 0)[batch]
     base = {
@@ -370,23 +370,23 @@ def _columns(
     offset, is_numbered = base["base_offset"] + delta, base["base_sequence"] >= 0
     timestamp = np.where(append_time, base["max_timestamp"], base["base_timestamp"] + timestamp)
     sequence = np.where(is_numbered, add_sequences(base["base_sequence"], delta), NO_SEQUENCE)
-    each = batch, offset, timestamp, sequence, attributes, key_start, key_length, value_start, value_length
-    columns = RecordColumns(0, headers, limits, data, *each, count, *lists)
-    return columns, set(batch[read.bad].tolist())
+    fields = batch, offset, timestamp, sequence, attributes, key_start, key_length, value_start, value_length
+    columns = RecordColumns(0, headers, limits, data, *fields, count, *header_lists)
+    return columns, set(batch[reader.bad].tolist())
 
 
-def _headers(read: "_Reader", count: Ints, at: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Return the first header of each record and the four columns of all headers; move `at` after them."""
+def _headers(reader: "_Reader", count: Ints, positions: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Return each record's first header and the four columns of all headers; move `positions` after them."""
     first = np.cumsum(count) - count
     columns = [np.zeros(int(count.sum()), np.int64) for _ in range(4)]
-    having = count.nonzero()[0]
+    with_header = count.nonzero()[0]
     for step in range(int(count.max(initial=0))):
-        having = having[count[having] > step]
-        slots, positions = first[having] + step, at[having]
-        columns[0][slots], columns[1][slots], positions = key = read.sized(positions, having)
-        read.bad[having[(key[1] < 0) | (key[1] > LONGEST_HEADER_KEY)]] = True
-        columns[2][slots], columns[3][slots], positions = read.sized(positions, having)
-        at[having] = positions
+        with_header = with_header[count[with_header] > step]
+        slots, starts = first[with_header] + step, positions[with_header]
+        columns[0][slots], columns[1][slots], starts = key = reader.sized(starts, with_header)
+        reader.bad[with_header[(key[1] < 0) | (key[1] > LONGEST_HEADER_KEY)]] = True
+        columns[2][slots], columns[3][slots], starts = reader.sized(starts, with_header)
+        positions[with_header] = starts
     return (first, columns[0], columns[1], columns[2], columns[3])
 
 
@@ -406,35 +406,35 @@ class _Reader:
         self.data = np.frombuffer(data, np.uint8)
         self.bad = np.zeros(records, np.bool_)
 
-    def bytes(self, at: Ints) -> NDArray[np.uint8]:
-        return self.data.take(at, mode="clip")
+    def bytes(self, positions: Ints) -> NDArray[np.uint8]:
+        return self.data.take(positions, mode="clip")
 
-    def varint(self, at: Ints, who: Ints | None = None) -> tuple[Ints, Ints]:
-        value, at = self._raw(at, VARINT, who)
+    def varint(self, positions: Ints, records: Ints | None = None) -> tuple[Ints, Ints]:
+        value, positions = self._raw(positions, VARINT, records)
         value &= 0xFFFFFFFF
-        return (value >> 1) ^ -(value & 1), at
+        return (value >> 1) ^ -(value & 1), positions
 
-    def varlong(self, at: Ints) -> tuple[Ints, Ints]:
-        value, at = self._raw(at, VARLONG, None)
+    def varlong(self, positions: Ints) -> tuple[Ints, Ints]:
+        value, positions = self._raw(positions, VARLONG, None)
         # the sign bit is a bit like any other here
-        return (value >> 1 & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), at
+        return (value >> 1 & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), positions
 
-    def sized(self, at: Ints, who: Ints | None = None) -> tuple[Ints, Ints, Ints]:
+    def sized(self, positions: Ints, records: Ints | None = None) -> tuple[Ints, Ints, Ints]:
         """Return start and length (-1 for null) of bytes that follow their length, and what follows them."""
-        length, start = self.varint(at, who)
+        length, start = self.varint(positions, records)
         return start, np.maximum(length, -1), start + np.maximum(length, 0)
 
-    def _raw(self, at: Ints, most: int, who: Ints | None) -> tuple[Ints, Ints]:
+    def _raw(self, positions: Ints, most: int, records: Ints | None) -> tuple[Ints, Ints]:
         """Return the bits of unsigned varints of at most so many bytes, and what follows them."""
-        byte = self.bytes(at)
-        value, at = (byte & 0x7F).astype(np.int64), at + 1
-        more = (byte & 0x80).nonzero()[0]
+        byte = self.bytes(positions)
+        value, positions = (byte & 0x7F).astype(np.int64), positions + 1
+        long_varints = (byte & 0x80).nonzero()[0]
         for shift in range(7, 7 * most, 7):
-            if not len(more):
+            if not len(long_varints):
                 break
-            byte = self.bytes(at[more])
-            value[more] |= (byte & 0x7F).astype(np.int64) << shift
-            at[more] += 1
-            more = more[byte >= 0x80]
-        self.bad[more if who is None else who[more]] = True
-        return value, at
+            byte = self.bytes(positions[long_varints])
+            value[long_varints] |= (byte & 0x7F).astype(np.int64) << shift
+            positions[long_varints] += 1
+            long_varints = long_varints[byte >= 0x80]
+        self.bad[long_varints if records is None else records[long_varints]] = True
+        return value, positions

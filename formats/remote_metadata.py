@@ -179,21 +179,21 @@ def _usual(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMetadataU
     try:
         topic_id, partition, tags, segment_id, more_tags = _SEGMENT_ID.unpack_from(value, start)
         integers = numbers.unpack_from(value, start + _SEGMENT_ID.size)
-        at = start + _SEGMENT_ID.size + numbers.size
+        cursor = start + _SEGMENT_ID.size + numbers.size
         is_update = len(integers) == 2
         if not is_update:
-            end = at + (integers[-1] - 1) * _EPOCH.size
-            epochs = list(_EPOCH.iter_unpack(value[at:end]))
+            end = cursor + (integers[-1] - 1) * _EPOCH.size
+            epochs = list(_EPOCH.iter_unpack(value[cursor:end]))
             if not 0 < integers[-1] < ONE_BYTE or any(entry[2] for entry in epochs):
                 return None
             size = _SIZE.unpack_from(value, end)
-            at = end + _SIZE.size
-        end = at + max(value[at], 1)
-        custom, state = value[at + 1 : end] if value[at] else None, value[end]
+            cursor = end + _SIZE.size
+        end = cursor + max(value[cursor], 1)
+        custom, state = value[cursor + 1 : end] if value[cursor] else None, value[end]
     except (IndexError, struct.error):
         return None
     layout, is_txn_index_empty = _ENDS.get(value[end + 1 :], (None, False))
-    is_odd = tags or more_tags or value[at] >= ONE_BYTE or (is_update and is_txn_index_empty)
+    is_odd = tags or more_tags or value[cursor] >= ONE_BYTE or (is_update and is_txn_index_empty)
     if is_odd or layout is None or state not in SEGMENT_STATES:
         return None
     topic = _name(value[SHORTEST_ENVELOPE + 1 : start])

@@ -143,8 +143,8 @@ def _plain(value: float) -> str:
     sign, digits, exponent = _parts(value)
     if exponent < 0:
         return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
-    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
-    return f"{sign}{whole}.{digits[exponent + 1 :] or '0'}"
+    integer_digits = digits[: exponent + 1].ljust(exponent + 1, "0")
+    return f"{sign}{integer_digits}.{digits[exponent + 1 :] or '0'}"
 
 
 def _parts(value: float) -> tuple[str, str, int]:
@@ -152,9 +152,9 @@ def _parts(value: float) -> tuple[str, str, int]:
     two = f"{value:.1e}"
     mantissa, _, exponent = (two if float(two) == value else f"{value!r}").partition("e")
     sign, mantissa = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(digits) if digits else 0)
+    integer, _, fraction = mantissa.partition(".")
+    digits = (integer + fraction).lstrip("0")
+    power = int(exponent or 0) + len(integer) - 1 - (len(integer + fraction) - len(digits) if digits else 0)
     return sign, digits.rstrip("0") or "0", power if digits else 0
 
 

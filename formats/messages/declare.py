@@ -97,12 +97,12 @@ def declared(table: str) -> dict[str, Schema]:
     lines = [line for text in table.splitlines() if text.strip() for line in _lines(text)]
     schemas: dict[str, Schema] = {}
     structs: dict[str, tuple[Field, ...]] = {}
-    at = 0
-    while at < len(lines):
-        match = _MESSAGE.fullmatch(lines[at].text)
+    line_number = 0
+    while line_number < len(lines):
+        match = _MESSAGE.fullmatch(lines[line_number].text)
         if match is None:
-            raise ValueError(f"no message: {lines[at].text}")
-        fields, at = _fields(lines, at + 1, 1, structs)
+            raise ValueError(f"no message: {lines[line_number].text}")
+        fields, line_number = _fields(lines, line_number + 1, 1, structs)
         flexible = None if match["flexible"] is None else int(match["flexible"])
         versions = _versions(match["versions"])
         schemas[match["name"]] = Schema(match["name"], int(match["key"]), versions, flexible, fields)
@@ -125,27 +125,27 @@ def zero(field: Field) -> Value:
 
 def _lines(text: str) -> list[_Line]:
     """Return a message or a field, and the fields that follow it on its line."""
-    depth, rest = divmod(len(text) - len(text.lstrip()), INDENT)
-    if rest:
+    depth, remainder = divmod(len(text) - len(text.lstrip()), INDENT)
+    if remainder:
         raise ValueError(f"indented by {len(text) - len(text.lstrip())}: {text.strip()}")
     owner, *fields = re.split(": |, ", text.strip())
     return [_Line(depth, owner), *(_Line(depth + 1, field) for field in fields)]
 
 
 def _fields(
-    lines: list[_Line], at: int, depth: int, structs: dict[str, tuple[Field, ...]]
+    lines: list[_Line], line_number: int, depth: int, structs: dict[str, tuple[Field, ...]]
 ) -> tuple[tuple[Field, ...], int]:
     fields: list[Field] = []
-    while at < len(lines) and lines[at].depth == depth:
-        match = _FIELD.fullmatch(lines[at].text)
+    while line_number < len(lines) and lines[line_number].depth == depth:
+        match = _FIELD.fullmatch(lines[line_number].text)
         if match is None:
-            raise ValueError(f"no field: {lines[at].text}")
-        kind, at = match["type"], at + 1
-        has_fields = at < len(lines) and lines[at].depth > depth
+            raise ValueError(f"no field: {lines[line_number].text}")
+        kind, line_number = match["type"], line_number + 1
+        has_fields = line_number < len(lines) and lines[line_number].depth > depth
         if kind not in SCALAR_DEFAULTS and (has_fields or kind not in structs):
-            structs[kind], at = _fields(lines, at, depth + 1, structs)
+            structs[kind], line_number = _fields(lines, line_number, depth + 1, structs)
         fields.append(_field(match, structs.get(kind)))
-    return tuple(fields), at
+    return tuple(fields), line_number
 
 
 def _field(match: re.Match[str], struct: tuple[Field, ...] | None) -> Field:

@@ -61,10 +61,10 @@ def flat_printer(schema: Schema, version: int) -> Printer | None:
                 continue
             length, start = _compact(data, start) if flexible else _fixed(data, start)
             position = start + length
-            word = bytes(data[start:position])
-            if length < 0 or len(word) != length or _PLAIN_TEXT.fullmatch(word) is None:
+            raw = bytes(data[start:position])
+            if length < 0 or len(raw) != length or _PLAIN_TEXT.fullmatch(raw) is None:
                 return None
-            values.append(word.decode("ascii"))
+            values.append(raw.decode("ascii"))
         after = tags(data, position) if flexible else ""
         return None if after is None else template % (*values, after)
 

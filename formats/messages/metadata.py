@@ -226,18 +226,18 @@ def decode_metadata(
     """
     if value is None:
         raise CorruptError(0, f"{CLUSTER_METADATA} value", "a value", "null")
-    frame_version, at = primitives.short_varint(value, 0, "frame version")
+    frame_version, after_frame = primitives.short_varint(value, 0, "frame version")
     if frame_version != FRAME_VERSION:
         raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
-    api_key, after_key = primitives.short_varint(value, at, "record type")
+    api_key, after_key = primitives.short_varint(value, after_frame, "record type")
     version, start = primitives.short_varint(value, after_key, "record version")
     schema = METADATA_RECORDS.get(api_key)
     if schema is None or (version not in schema.versions and not nearest):
         return Unknown(api_key, version, bytes(value))
     read_as = max(min(version, schema.versions.highest), schema.versions.lowest)
     collector = reader.Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
-    collector.span(f"{schema.name} frame version", 0, at, frame_version)
-    collector.span(f"{schema.name} record type", at, after_key, api_key)
+    collector.span(f"{schema.name} frame version", 0, after_frame, frame_version)
+    collector.span(f"{schema.name} record type", after_frame, after_key, api_key)
     collector.span(f"{schema.name} record version", after_key, start, version)
     message = reader.read_message(schema, read_as, value, start, collector)
     if message.rest:

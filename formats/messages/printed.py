@@ -61,20 +61,20 @@ def printed(
     if topic == CLUSTER_METADATA:
         return _metadata(offset, value, elements)
     try:
-        decoded, shown = (
+        decoded, key_text = (
             _kept_key(topic, bytes(key)) if key is not None and len(key) <= LONGEST_KEPT else _key(topic, key)
         )
         if isinstance(decoded, Unknown):
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
-            return Printed(shown, TOMBSTONE_TEXT, None)
+            return Printed(key_text, TOMBSTONE_TEXT, None)
         json = _flat_text(topic, decoded.api_key, value) or _value(topic, decoded.api_key, value, elements)
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error.moved(0))
     if isinstance(json, Unknown):
         why = f"Found an unknown record version {json.version} for {json.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
-    return Printed(shown, _with_state_name(json) if topic == TRANSACTION_STATE else json, None)
+    return Printed(key_text, _with_state_name(json) if topic == TRANSACTION_STATE else json, None)
 
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
@@ -135,9 +135,9 @@ def value_json(
     if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER_PROTOCOL_TYPE:
         collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
         members: Any = value.fields["members"]
-        for shown, member in zip(data["members"], members, strict=True):
+        for member_json, member in zip(data["members"], members, strict=True):
             for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
-                shown[field] = _consumer_protocol(name, member[field], shown[field], collector)
+                member_json[field] = _consumer_protocol(name, member[field], member_json[field], collector)
     return data
 
 

@@ -179,15 +179,15 @@ def _steps(name: str, fields: list[Field], version: _Version) -> tuple[list[_Ste
     steps: list[_Step] = []
     smallest = 0
     for is_fixed, run in groupby(fields, _is_fixed):
-        some = [*run]
+        run_fields = [*run]
         if is_fixed:
-            layout = fixed_layout(name, some)
-            steps.append(_fixed_run(name, layout, some))
+            layout = fixed_layout(name, run_fields)
+            steps.append(_fixed_run(name, layout, run_fields))
             smallest += layout.size
             continue
-        for field in some:
-            read, least = _value(name, field, version)
-            steps.append(_one(name, field, read))
+        for field in run_fields:
+            read_value, least = _value(name, field, version)
+            steps.append(_single_step(name, field, read_value))
             smallest += least
     return steps, smallest
 
@@ -215,21 +215,21 @@ def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
         for name, make in makers:
             values[name] = make(values[name])
         if collector.spans is not None:
-            for part in layout.fields:
-                start = position + part.offset
-                collector.span(f"{owner} {part.name}", start, start + part.size, values[part.name])
+            for field in layout.fields:
+                start = position + field.offset
+                collector.span(f"{owner} {field.name}", start, start + field.size, values[field.name])
         return position + size
 
     return step
 
 
-def _one(owner: str, field: Field, read: Reader) -> _Step:
+def _single_step(owner: str, field: Field, read_value: Reader) -> _Step:
     label = f"{owner} {field.name}"
 
     name, has_span = field.name, field.struct is None  # a struct has spans of its own fields
 
     def step(buffer: Buffer, position: int, collector: Collector, values: dict[str, Value]) -> int:
-        values[name], after = read(buffer, position, collector)
+        values[name], after = read_value(buffer, position, collector)
         if collector.spans is not None and has_span:
             collector.span(label, position, after, values[name])
         return after
@@ -243,10 +243,10 @@ def _value(owner: str, field: Field, version: _Version) -> tuple[Reader, int]:
     if field.array:
         return _array(label, field, version)
     if field.struct is not None:
-        read, smallest = _struct(field.type, field.struct, version)
+        read_struct, smallest = _struct(field.type, field.struct, version)
         if field.nullable:
-            return _nullable_struct(label, read, tagged=field.tag is not None), 1
-        return read, smallest
+            return _nullable_struct(label, read_struct, tagged=field.tag is not None), 1
+        return read_struct, smallest
     if field.type == "string":
         return _string(label, version, nullable=field.nullable), 1 if version.flexible else 2
     return _bytes(label, version, nullable=field.nullable), 1 if version.flexible else 4
@@ -315,8 +315,8 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
                 raise CorruptError(position, label, "an array", "null")
             return None, after
         if count * smallest > len(buffer) - after:
-            least, left = f"{count} elements of {smallest} bytes or more", len(buffer) - after
-            raise TruncatedError(position, label, least, f"{left} bytes")
+            least, remaining_bytes = f"{count} elements of {smallest} bytes or more", len(buffer) - after
+            raise TruncatedError(position, label, least, f"{remaining_bytes} bytes")
         collector.spend(position, label, count, weight)
         return read_elements(buffer, after, count, collector)
 
@@ -326,30 +326,30 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
 def _fixed_elements(field: Field) -> tuple[_Elements, int]:
     layout, make = fixed_layout("element", [field]), FIXED[field.type][1]
 
-    def read(buffer: Buffer, at: int, count: int, _collector: Collector) -> tuple[list[Value], int]:
-        end = at + count * layout.size
-        elements = layout.all_values(memoryview(buffer)[at:end])
+    def read(buffer: Buffer, start: int, count: int, _collector: Collector) -> tuple[list[Value], int]:
+        end = start + count * layout.size
+        elements = layout.all_values(memoryview(buffer)[start:end])
         return [make(value) if make else value for (value,) in elements], end
 
     return read, layout.size
 
 
 def _elements(label: str, field: Field, version: _Version) -> tuple[_Elements, int]:
-    one = field._replace(array=False, nullable=False, tag=None)
-    element, smallest = _value(label.split(" ", maxsplit=1)[0], one, version)
+    element_field = field._replace(array=False, nullable=False, tag=None)
+    element, smallest = _value(label.split(" ", maxsplit=1)[0], element_field, version)
     plain_structs = _plain_structs(field, version)
 
-    def read(buffer: Buffer, at: int, count: int, collector: Collector) -> tuple[list[Value], int]:
+    def read(buffer: Buffer, position: int, count: int, collector: Collector) -> tuple[list[Value], int]:
         if plain_structs is not None and collector.spans is None:
-            end = at + count * smallest
-            structs = plain_structs(memoryview(buffer)[at:end])
+            end = position + count * smallest
+            structs = plain_structs(memoryview(buffer)[position:end])
             if structs is not None:
                 return structs, end
         values = []
         for _ in range(count):
-            value, at = element(buffer, at, collector)
+            value, position = element(buffer, position, collector)
             values.append(value)
-        return values, at
+        return values, position
 
     return read, smallest
 
@@ -386,36 +386,36 @@ def _tags(name: str, declared: dict[int, _Step], of_other_versions: set[int]) ->
     label = f"{name} tagged fields"
 
     def step(buffer: Buffer, position: int, collector: Collector, values: dict[str, Value]) -> int:
-        count, at = primitives.tag_count(buffer, position, label)
-        if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
-            raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
+        count, cursor = primitives.tag_count(buffer, position, label)
+        if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - cursor:
+            raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - cursor} bytes")
         collector.spend(position, label, count, STRUCT_WEIGHT)
         if collector.spans is not None:
-            collector.span(f"{label}: count", position, at, count)
-        met: dict[int, tuple[int, int]] = {}
+            collector.span(f"{label}: count", position, cursor, count)
+        tag_spans: dict[int, tuple[int, int]] = {}
         for _ in range(count):
-            start = at
-            tag, at = primitives.unsigned_varint(buffer, at, label)
+            start = cursor
+            tag, cursor = primitives.unsigned_varint(buffer, cursor, label)
             if tag in of_other_versions:
                 raise CorruptError(start, label, "a tag of this version", tag)
-            size, at = primitives.unsigned_varint(buffer, at, label)
-            collector.span(f"{label}: tag {tag} and size", start, at, f"tag {tag}, {size} bytes")
+            size, cursor = primitives.unsigned_varint(buffer, cursor, label)
+            collector.span(f"{label}: tag {tag} and size", start, cursor, f"tag {tag}, {size} bytes")
             if tag in declared:
-                if tag in met:
-                    before, after = met[tag]
+                if tag in tag_spans:
+                    before, after = tag_spans[tag]
                     collector.replaced.append(UnknownTag(name, tag, bytes(buffer[before:after])))
-                end = declared[tag](buffer, at, collector, values)
+                end = declared[tag](buffer, cursor, collector, values)
                 collector.known_tags.append((name, tag))
-                met[tag] = at, end
+                tag_spans[tag] = cursor, end
             else:
-                if size > len(buffer) - at:
-                    raise TruncatedError(start, label, f"{size} bytes", len(buffer) - at)
-                end = at + size
-                data = bytes(buffer[at:end])
+                if size > len(buffer) - cursor:
+                    raise TruncatedError(start, label, f"{size} bytes", len(buffer) - cursor)
+                end = cursor + size
+                data = bytes(buffer[cursor:end])
                 collector.unknown_tags.append(UnknownTag(name, tag, data))
-                collector.span(f"{label}: tag {tag}", at, end, data)
-            at = end
-        return at
+                collector.span(f"{label}: tag {tag}", cursor, end, data)
+            cursor = end
+        return cursor
 
     return step
 

@@ -92,12 +92,12 @@ def _read_envelope(value: Buffer) -> tuple[int, int]:
     envelope = _ENVELOPES.get(bytes(value[:SHORTEST_ENVELOPE]))
     if envelope is not None:
         return envelope
-    frame_version, at = short_varint(value, 0, "frame version")
+    frame_version, after_frame = short_varint(value, 0, "frame version")
     if frame_version != FRAME_VERSION:
         raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
-    api_key, after = short_varint(value, at, "api key")
+    api_key, after = short_varint(value, after_frame, "api key")
     if api_key not in REMOTE_TYPES:
-        raise UnsupportedError(at, "api key", "0, 1, 2 or 3", api_key)
+        raise UnsupportedError(after_frame, "api key", "0, 1, 2 or 3", api_key)
     version, end = short_varint(value, after, "message version")
     if version != MESSAGE_VERSION:
         raise UnsupportedError(after, "message version", MESSAGE_VERSION, version)
@@ -114,22 +114,22 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
     api_key, start = _read_envelope(value)
     schema = REMOTE_TYPES[api_key]
     if collector.spans is not None:
-        at = 0
+        field_start = 0
         for field in ("frame version", "record type", "record version"):
-            number, end = short_varint(value, at, field)
-            collector.span(f"{schema.name} {field}", at, end, number)
-            at = end
+            number, end = short_varint(value, field_start, field)
+            collector.span(f"{schema.name} {field}", field_start, end, number)
+            field_start = end
     read_head, read_old_tail, read_tail = _readers(api_key)
     fields, position = read_head(value, start, collector)
     is_old = len(value) - position == TAIL_OF_3_0
     layout = 0 if is_old else schema.versions.highest
-    more, end = (read_old_tail if is_old else read_tail)(value, position, collector)
+    tail_fields, end = (read_old_tail if is_old else read_tail)(value, position, collector)
     if end != len(value):
         raise CorruptError(end, "end of the value", "no more bytes", len(value) - end)
     if layout == LAYOUTS.index(LAYOUT_4_0) and (schema.name, TXN_INDEX_EMPTY_TAG) not in collector.known_tags:
         layout = LAYOUTS.index(LAYOUT_3_6)
-        del more["txnIndexEmpty"]
-    return schema, layout, fields | more
+        del tail_fields["txnIndexEmpty"]
+    return schema, layout, fields | tail_fields
 
 
 @cache
@@ -140,7 +140,7 @@ def _readers(api_key: int) -> tuple[Reader, Reader, Reader]:
     """
     schema = REMOTE_TYPES[api_key]
     names = [field.name for field in schema.fields]
-    at = names.index("customMetadata") if "customMetadata" in names else len(names)
-    tail = schema._replace(fields=schema.fields[at:])
-    head = head_reader(schema._replace(fields=schema.fields[:at]), 0)
+    tail_start = names.index("customMetadata") if "customMetadata" in names else len(names)
+    tail = schema._replace(fields=schema.fields[tail_start:])
+    head = head_reader(schema._replace(fields=schema.fields[:tail_start]), 0)
     return head, reader(tail, 0), reader(tail, schema.versions.highest)
