@@ -327,14 +327,11 @@ def _slice(columns: RecordColumns, begin: int, end: int, first: int) -> RecordCo
         return columns._replace(first=first)
     bounds = columns.bounds[begin : end + 1]
     span = slice(int(bounds[0]), int(bounds[-1]))
-    record_fields = {name: getattr(columns, name)[span] for name in _PER_RECORD}
+    record_fields = {name: getattr(columns, name)[span] for name in RECORD_ARRAYS}
     record_fields["batch"] = record_fields["batch"] - begin
     return columns._replace(
         first=first + begin, headers=columns.headers[begin:end], bounds=bounds - bounds[0], **record_fields
     )
-
-
-_PER_RECORD = RecordColumns._fields[4:15]
 
 
 def _columns(
