@@ -74,17 +74,17 @@ def archive_of(path: str) -> tuple[str, str] | None:
 
 def archive_inputs(path: str) -> list[str] | None:
     """Return the inputs in an archive, or what a path in it leads to; None for none. FileError."""
-    root, inside = _UNPACKED.get(path), ""
+    root, member = _UNPACKED.get(path), ""
     if root is None:
         archive = archive_of(path)
         if archive is None:
             return None
-        root, inside = _unpacked_file(archive[0]), archive[1]
+        root, member = _unpacked_file(archive[0]), archive[1]
     if isinstance(root, FileError):
         raise root
-    if inside:
-        named = sorted(glob.glob(inside, root_dir=root)) if glob.has_magic(inside) else []
-        return [os.path.join(root, name) for name in named or [inside]]
+    if member:
+        matches = sorted(glob.glob(member, root_dir=root)) if glob.has_magic(member) else []
+        return [os.path.join(root, name) for name in matches or [member]]
     return _inputs_below(root) or [root]
 
 
@@ -93,10 +93,10 @@ def is_archive(head: bytes) -> bool:
     return head.startswith((GZIP, ZSTD)) or head[USTAR] == b"ustar"
 
 
-def unpack_stream(head: bytes, rest: IO[bytes]) -> str:
+def unpack_stream(head: bytes, tail: IO[bytes]) -> str:
     """Unpack an archive of which the head has been read; return the path that `archive_inputs` takes."""
     try:
-        root = _unpack(STDIN, io.BufferedReader(_Rejoined(head, rest)), head)
+        root = _unpack(STDIN, io.BufferedReader(_Rejoined(head, tail)), head)
     except FileError as error:
         _UNPACKED[STDIN] = error
         return STDIN
@@ -122,26 +122,26 @@ def _unpacked_file(path: str) -> str | FileError:
 def _inputs_below(root: str) -> list[str]:
     """Return what is read; of empty directories those beside a log dir, or of its name: unmounted volumes."""
     inputs: list[str] = []
-    empty, parents, names = set[str](), set[str](), set[str]()
-    for place, folders, files in os.walk(root):
+    empty_dirs, parents, names = set[str](), set[str](), set[str]()
+    for directory, folders, files in os.walk(root):
         folders.sort()
-        parent, name = os.path.split(place)
-        kind = directory_kind(place)
+        parent, name = os.path.split(directory)
+        kind = directory_kind(directory)
         if kind == LOG_DIR:
             parents.add(parent)
             names.add(name)
         if kind is not None:
             folders.clear()
-            inputs.append(place)
+            inputs.append(directory)
         elif not files and not {*folders} - {LOST_AND_FOUND} and name != LOST_AND_FOUND:
-            empty.add(place)
-            inputs.append(place)
+            empty_dirs.add(directory)
+            inputs.append(directory)
         else:
             inputs += (
-                os.path.join(place, name) for name in sorted(files) if parse_file(name).kind != UNKNOWN
+                os.path.join(directory, name) for name in sorted(files) if parse_file(name).kind != UNKNOWN
             )
-    others = {place for place in empty if {*os.path.split(place)}.isdisjoint(parents | names)}
-    return [place for place in inputs if place not in others]
+    non_volumes = {path for path in empty_dirs if {*os.path.split(path)}.isdisjoint(parents | names)}
+    return [path for path in inputs if path not in non_volumes]
 
 
 def _unpack(name: str, file: IO[bytes], head: bytes) -> str:
@@ -151,19 +151,19 @@ def _unpack(name: str, file: IO[bytes], head: bytes) -> str:
     except FileNotFoundError as missing:
         raise FileError(name, "read-failed", str(missing)) from missing
     _OURS.append((os.getpid(), directory))
-    with open(os.path.join(directory, NAME_FILE), "w", encoding="utf-8") as named:
-        named.write(shown(name))
+    with open(os.path.join(directory, NAME_FILE), "w", encoding="utf-8") as name_file:
+        name_file.write(shown(name))
     root = os.path.join(directory, FILES)
     os.mkdir(root)
-    last, error = _extract(_Decompressed(file, head), root)
+    member, error = _extract(_Decompressed(file, head), root)
     if error is None:
         return root
     shutil.rmtree(directory)
-    why = getattr(error, "strerror", None) or str(error)
+    reason = getattr(error, "strerror", None) or str(error)
     is_refused = isinstance(error, _RefusedMemberError)
-    if last and not isinstance(error, (_RefusedMemberError, *HOSTILE)):
-        why = f"the archive cannot be read on from there: {why}"
-    message = f"{shown(last)}: {why}" if last else why
+    if member and not isinstance(error, (_RefusedMemberError, *HOSTILE)):
+        reason = f"the archive cannot be read on from there: {reason}"
+    message = f"{shown(member)}: {reason}" if member else reason
     code = "unsafe-member" if is_refused else "corrupt"
     raise FileError(name, code, f"{message}; nothing of the archive is read")
 
@@ -215,7 +215,7 @@ def _write(tar: "tarfile.TarFile", member: "tarfile.TarInfo", root: str) -> None
     """Write a member with its modification time; _RefusedMemberError for one that leads out."""
     if member.type == LABEL:
         return
-    path = _place(member.name, root)
+    path = _member_path(member.name, root)
     if member.isdir():
         os.makedirs(path, exist_ok=True)
         return
@@ -229,7 +229,7 @@ def _write(tar: "tarfile.TarFile", member: "tarfile.TarInfo", root: str) -> None
             raise _RefusedMemberError(f"a link that leads out of the archive, to {shown(member.linkname)}")
         os.symlink(link, path)
     elif member.islnk():
-        source = _place(member.linkname, root)
+        source = _member_path(member.linkname, root)
         if os.path.islink(source):
             raise _RefusedMemberError("a hard link to a symbolic link, which leads elsewhere from here")
         os.link(source, path, follow_symlinks=False)
@@ -239,17 +239,17 @@ def _write(tar: "tarfile.TarFile", member: "tarfile.TarInfo", root: str) -> None
         raise _RefusedMemberError(INCREMENTAL if member.type == DUMP_DIRECTORY else "a device or a pipe")
 
 
-def _place(name: str, root: str) -> str:
-    parts = [part for part in name.split("/") if part not in {"", "."}]
-    if name.startswith("/") or ".." in parts:
+def _member_path(name: str, root: str) -> str:
+    components = [component for component in name.split("/") if component not in {"", "."}]
+    if name.startswith("/") or ".." in components:
         raise _RefusedMemberError("a name that leads out of the archive")
-    if len(parts) > DEEPEST:
+    if len(components) > DEEPEST:
         raise _RefusedMemberError(f"more than {DEEPEST} directories in each other")
-    path = os.path.join(root, *parts)
-    around = os.path.realpath(os.path.dirname(path))
-    if len(os.fsencode(around)) > LONGEST_PLACE:
+    path = os.path.join(root, *components)
+    parent = os.path.realpath(os.path.dirname(path))
+    if len(os.fsencode(parent)) > LONGEST_PLACE:
         raise _RefusedMemberError(f"the names of its directories have more than {LONGEST_PLACE} bytes")
-    if parts and not _is_below(around, root):
+    if components and not _is_below(parent, root):
         raise _RefusedMemberError("its directory is a link that leads out of the archive")
     return path
 
@@ -269,8 +269,8 @@ def _copy(tar: "tarfile.TarFile", member: "tarfile.TarInfo", path: str) -> None:
     disk = os.statvfs(os.path.dirname(path))
     free = disk.f_bavail * disk.f_frsize - SPARE_BYTES
     if needed > free:
-        place = tempfile.gettempdir()
-        raise _RefusedMemberError(f"{needed} bytes, and {max(free, 0)} may be used in {place}: set TMPDIR")
+        scratch = tempfile.gettempdir()
+        raise _RefusedMemberError(f"{needed} bytes, and {max(free, 0)} may be used in {scratch}: set TMPDIR")
     source: Any = tar.fileobj
     source.seek(member.offset_data)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -323,14 +323,14 @@ class _Decompressed:
 class _Rejoined(io.RawIOBase):
     """A stream of which the head has been read."""
 
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head, self._rest = head, rest
+    def __init__(self, head: bytes, tail: IO[bytes]) -> None:
+        self._head, self._tail = head, tail
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
-        data = data or self._rest.read(len(buffer))
+        data = data or self._tail.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)

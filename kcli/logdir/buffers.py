@@ -84,8 +84,8 @@ def file_error(path: str, error: FormatError | OSError) -> FileError:
         message = after_a_crash(path, str(error), error)
         return FileError(path, error.code, message, error.position, error.field)
     code = OS_ERRORS.get(error.errno or 0, "read-failed")
-    words = LOOP if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
-    return FileError(path, code, words)
+    message = LOOP if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
+    return FileError(path, code, message)
 
 
 def after_a_crash(path: str, message: str, error: FormatError | None = None) -> str:
@@ -96,12 +96,12 @@ def after_a_crash(path: str, message: str, error: FormatError | None = None) -> 
     name = os.path.basename(path)
     if name not in LAST_BYTES and not name.endswith((".checkpoint", ".snapshot")):
         return message
-    left = None
+    damage = None
     with suppress(FileError), DataFile(path) as file:
-        left = left_by_a_crash(name, file.read(0, min(file.size, WHOLE_FILE_LIMIT)))
-    lacks = isinstance(error, TruncatedError) or (error is not None and lacks_lines(error))
-    left = CUT_SHORT if left is None and lacks else left
-    return message if left is None else f"{left}; {message}"
+        damage = left_by_a_crash(name, file.read(0, min(file.size, WHOLE_FILE_LIMIT)))
+    is_cut = isinstance(error, TruncatedError) or (error is not None and lacks_lines(error))
+    damage = CUT_SHORT if damage is None and is_cut else damage
+    return message if damage is None else f"{damage}; {message}"
 
 
 @contextmanager
@@ -182,13 +182,13 @@ class DataFile:
     begins.
     """
 
-    __slots__ = ("_began", "_fd", "_opened", "_read", "mtime_ms", "path", "reading", "size", "start")
+    __slots__ = ("_began", "_bytes_read", "_fd", "_opened", "mtime_ms", "path", "reading", "size", "start")
 
     def __init__(self, path: str, reading: Reading = AS_IT_COMES) -> None:
         self.path = path
         self.reading = reading
         self._began = time.monotonic()
-        self._read = 0
+        self._bytes_read = 0
         # O_NONBLOCK: opening a FIFO that somebody left in a log dir must not hang.
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -226,10 +226,10 @@ class DataFile:
         try:
             data = os.pread(self._fd, length, position)
             while len(data) < length:
-                more = os.pread(self._fd, length - len(data), position + len(data))
-                if not more:
+                chunk = os.pread(self._fd, length - len(data), position + len(data))
+                if not chunk:
                     raise self._shrunk(position + len(data))
-                data += more
+                data += chunk
         except OSError as error:
             raise file_error(self.path, error) from error
         self._has_read(position, length)
@@ -237,13 +237,13 @@ class DataFile:
 
     def read_into(self, view: memoryview, position: int) -> None:
         """Fill `view` with the bytes at `position`, all of which lay in the file. FileError as of `read`."""
-        done = 0
+        filled = 0
         try:
-            while done < len(view):
-                more = os.preadv(self._fd, [view[done:]], position + done)
-                if not more:
-                    raise self._shrunk(position + done)
-                done += more
+            while filled < len(view):
+                count = os.preadv(self._fd, [view[filled:]], position + filled)
+                if not count:
+                    raise self._shrunk(position + filled)
+                filled += count
         except OSError as error:
             raise file_error(self.path, error) from error
         self._has_read(position, len(view))
@@ -258,8 +258,8 @@ class DataFile:
         if self.reading.cold:
             self.forget(position, length)
         if self.reading.rate:
-            self._read += length
-            ahead = self._began + self._read / self.reading.rate - time.monotonic()
+            self._bytes_read += length
+            ahead = self._began + self._bytes_read / self.reading.rate - time.monotonic()
             if ahead > 0:
                 time.sleep(ahead)
 
@@ -272,10 +272,10 @@ class DataFile:
     def is_replaced(self) -> bool:
         """Whether the file was removed or renamed, or another has its name."""
         try:
-            there, opened = os.stat(self.path), os.fstat(self._fd)
+            current, opened = os.stat(self.path), os.fstat(self._fd)
         except OSError:
             return True
-        return (there.st_dev, there.st_ino) != (opened.st_dev, opened.st_ino)
+        return (current.st_dev, current.st_ino) != (opened.st_dev, opened.st_ino)
 
     def grown(self, *, is_torn: bool = False) -> int:
         """Return by how many bytes the file has grown since it was opened (negative: it shrank).

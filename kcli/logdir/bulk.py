@@ -83,14 +83,14 @@ class BulkWalk:
         view, spare = memoryview(b""), memoryview(b"")
         base, filled = self.position, 0
         while self.stop is None:
-            left = self.end - base
-            size = max(min(most, left), 0)
+            remaining_bytes = self.end - base
+            size = max(min(most, remaining_bytes), 0)
             if reader.is_running:
                 reader.wait()
             else:
                 view = _room(view, filled, size)
                 self.file.read_into(view[filled:size], base + filled)
-            batches = headers(view, size, left, only_whole=self.verify)
+            batches = headers(view, size, remaining_bytes, only_whole=self.verify)
             is_large = self.verify and batches.chain.stop is None and not batches.chain.positions
             if is_large and most < self._size:
                 filled, most = size, min(most * GROWTH, self._size)
@@ -103,12 +103,12 @@ class BulkWalk:
                 if reader.enabled and next_size - next_filled >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_filled] = view[size - next_filled : size]
-                    part = spare[next_filled:next_size]
-                    reader.begin(partial(self.file.read_into, part, next_base + next_filled))
+                    free_room = spare[next_filled:next_size]
+                    reader.begin(partial(self.file.read_into, free_room, next_base + next_filled))
             matches = valid(view, batches) if self.verify else None
             data = view[:size]
             if is_large:
-                batches, matches = self._large(view, base, size, left)
+                batches, matches = self._large(view, base, size, remaining_bytes)
                 next_base, next_filled = base + batches.chain.next, 0
                 data = view[:0]  # the last piece of the batch is there
             if batches.chain.positions:
@@ -127,10 +127,10 @@ class BulkWalk:
             self.stop = with_zeros(self.file, Stop(chain.stop, base + chain.next, chain.found), self.end)
 
     def _large(
-        self, view: memoryview, base: int, size: int, left: int
+        self, view: memoryview, base: int, size: int, remaining_bytes: int
     ) -> "tuple[Headers, NDArray[np.bool_]]":
         """Return the batch that is larger than its buffer, and whether its checksum matches."""
-        batches = headers(view, size, left, only_whole=False)
+        batches = headers(view, size, remaining_bytes, only_whole=False)
         end = base + batches.chain.next if batches.chain.positions else 0
         form = format_of(int(batches.fields["magic"][0]) if end else LATEST)
         value = form.checksum(view[form.crc_from : size], 0)
@@ -147,25 +147,25 @@ class BulkWalk:
         hop = Chain([], SKIP_FROM, None, None)
         while hop.stop is None and hop.next >= SKIP_FROM:
             positions: list[int] = []
-            at = base
+            position = base
             while hop.stop is None and hop.next >= SKIP_FROM and len(positions) < HOPS:
                 row = len(positions) * LARGEST_HEADER
-                left = self.end - at
-                header = view[row : row + max(min(LARGEST_HEADER, left), 0)]
-                self.file.read_into(header, at)
-                hop = chain(header, len(header), left, only_whole=False)
-                positions.extend(at for _ in hop.positions)
-                at += hop.next
-            hopped = Chain(positions, at, hop.stop, hop.found)
+                remaining_bytes = self.end - position
+                header = view[row : row + max(min(LARGEST_HEADER, remaining_bytes), 0)]
+                self.file.read_into(header, position)
+                hop = chain(header, len(header), remaining_bytes, only_whole=False)
+                positions.extend(position for _ in hop.positions)
+                position += hop.next
+            links = Chain(positions, position, hop.stop, hop.found)
             batches = checked(
-                hopped, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, LARGEST_HEADER
+                links, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, LARGEST_HEADER
             )
             if self.file.reading.cold:
-                self.file.forget(base, at - base)
+                self.file.forget(base, position - base)
             if batches.chain.positions:
                 yield _window(batches, None, 0, view[:0])
             self._end(batches.chain, 0)
-            base, hop = at, hop if self.stop is None else batches.chain
+            base, hop = position, hop if self.stop is None else batches.chain
         return base
 
 

@@ -117,8 +117,8 @@ def partition_around(path: str) -> names.PartitionDir | None:
 
 def _stored_partition(path: str) -> names.PartitionDir | None:
     """Return the partition by the name of a directory of remote storage."""
-    above, name = os.path.split(os.path.abspath(path))
-    stored = names.parse_tiered_dir(name) or names.parse_object_dirs(os.path.basename(above), name)
+    parent, name = os.path.split(os.path.abspath(path))
+    stored = names.parse_tiered_dir(name) or names.parse_object_dirs(os.path.basename(parent), name)
     return None if stored is None else stored[0]
 
 
@@ -127,9 +127,9 @@ def tiered_dirs(paths: Iterable[str]) -> Iterator[tuple[str, names.PartitionDir]
     dirs: list[tuple[str, names.PartitionDir]] = []
     for path in paths:
         is_of_topic = names.parse_object_dirs(os.path.basename(os.path.abspath(path)), "0") is not None
-        inside = [entry.path for entry in list_entries(path) if entry.is_directory] if is_of_topic else []
-        dirs += _stored_partitions(inside) or _stored_partitions([path])
-    yield from sorted(dirs, key=lambda each: (each[1].topic, each[1].partition, each[0]))
+        folders = [entry.path for entry in list_entries(path) if entry.is_directory] if is_of_topic else []
+        dirs += _stored_partitions(folders) or _stored_partitions([path])
+    yield from sorted(dirs, key=lambda item: (item[1].topic, item[1].partition, item[0]))
 
 
 def _stored_partitions(paths: Iterable[str]) -> list[tuple[str, names.PartitionDir]]:
@@ -147,7 +147,7 @@ def enclosing_log_dir(partition_path: str) -> str | None:
 
 def is_of_a_bundle(path: str) -> bool:
     """Whether a log dir, or a partition directory, was written by `kcli bundle`: no payload is in it."""
-    above = os.path.dirname(os.path.abspath(path))
+    parent = os.path.dirname(os.path.abspath(path))
     return any(
-        os.path.exists(os.path.join(each, BUNDLE_MANIFEST)) for each in (above, os.path.dirname(above))
+        os.path.exists(os.path.join(folder, BUNDLE_MANIFEST)) for folder in (parent, os.path.dirname(parent))
     )

@@ -51,8 +51,8 @@ def removal(error: FileError) -> Removal | None:
     names = _names(directory or ".")
     if names:
         return Removal(error.path, _new_name(name, names))
-    around, name = os.path.split(directory or ".")
-    names = _names(around or ".")
+    parent, name = os.path.split(directory or ".")
+    names = _names(parent or ".")
     if name in names:  # emptied, and about to be removed
         return Removal(error.path, None)
     return Removal(directory, _new_name(name, names)) if names else None
@@ -67,16 +67,16 @@ def _names(directory: str) -> list[str]:
 
 def _new_name(name: str, names: list[str]) -> str | None:
     """Return the name that a file or directory has now, its own if it was replaced; None for unknown."""
-    plain = name
-    while plain.endswith(CHANGED_FILE_SUFFIXES):
-        plain = plain.rpartition(".")[0]
-    for candidate in (name, f"{name}.deleted", *(plain + suffix for suffix in ("", *CHANGED_FILE_SUFFIXES))):
+    stem = name
+    while stem.endswith(CHANGED_FILE_SUFFIXES):
+        stem = stem.rpartition(".")[0]
+    for candidate in (name, f"{name}.deleted", *(stem + suffix for suffix in ("", *CHANGED_FILE_SUFFIXES))):
         if candidate in names:
             return candidate
     renamed = [
-        other
-        for other in names
-        if other.startswith(f"{name}.") and other.endswith(CHANGED_DIRECTORY_SUFFIXES)
+        entry
+        for entry in names
+        if entry.startswith(f"{name}.") and entry.endswith(CHANGED_DIRECTORY_SUFFIXES)
     ]
     return renamed[0] if len(renamed) == 1 else None
 

@@ -43,7 +43,7 @@ from kcli.logdir.log_dirs import metadata_dirs
 from kcli.logdir.targets import ALL_PARTITIONS, NO_SERVER, PARTITION, Selection, Server, Target, shown_as
 
 NO_LOG_DIR = "not-a-log-dir"
-MOST_MEANT = 8  # log dirs that are proposed in place of the folder around them
+MOST_PROPOSALS = 8  # log dirs that are proposed in place of the folder around them
 
 
 class Note(NamedTuple):
@@ -82,8 +82,8 @@ class FileSet:
     @property
     def log_dirs(self) -> list[str]:
         """The log dirs that were named, and those around the targets."""
-        around = (target.log_dir for target in self.targets if target.log_dir)
-        return [*dict.fromkeys((*self.named_log_dirs, *around))]
+        enclosing = (target.log_dir for target in self.targets if target.log_dir)
+        return [*dict.fromkeys((*self.named_log_dirs, *enclosing))]
 
     @property
     def given_log_dirs(self) -> list[str]:
@@ -94,49 +94,49 @@ class FileSet:
         """
         if not self.named_log_dirs:
             return self.log_dirs
-        inside = {shown(path) for path in self.named_log_dirs}
-        failed = [
+        named_paths = {shown(path) for path in self.named_log_dirs}
+        failed_paths = [
             failure.path
             for failure in self.failures
-            if os.path.dirname(failure.path) not in inside and archive_of(failure.path) is None
+            if os.path.dirname(failure.path) not in named_paths and archive_of(failure.path) is None
         ]
         unknown = [target.path for target in self.targets if target.kind == UNKNOWN and target.name is None]
-        return [*self.named_log_dirs, *failed, *unknown]
+        return [*self.named_log_dirs, *failed_paths, *unknown]
 
     def lacking(self, what: str) -> FileError:
         """Return an error which says of the first input that nothing of a kind is here."""
-        places = (*map(shown, self.named_log_dirs), *(target.shown for target in self.targets), "")
-        return FileError(places[0], "nothing-to-read", what)
+        inputs = (*map(shown, self.named_log_dirs), *(target.shown for target in self.targets), "")
+        return FileError(inputs[0], "nothing-to-read", what)
 
     def miss(self, target: Target, error: FileError) -> None:
         """Keep why a target could not be listed: a note where a broker removed it, else a failure."""
-        gone = removal(error)
-        if gone is None:
+        change = removal(error)
+        if change is None:
             self.failures.append(FileError(shown_as(target, error.path), *error.args[1:]))
         else:
-            self.notes.append(Note("removed", shown_as(target, gone.path), gone.message))
+            self.notes.append(Note("removed", shown_as(target, change.path), change.message))
 
 
 def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> FileSet:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
     file_set = FileSet(server=server, selection=selection)
-    given: list[str] = []
+    inputs: list[str] = []
     for argument in expand(arguments):
         try:
             members = archive_inputs(argument)
-            given += [argument] if members is None else members
+            inputs += [argument] if members is None else members
         except FileError as error:
             file_set.failures.append(error)
-    for argument in given:
+    for argument in inputs:
         try:
             _argument(argument, selection, file_set)
         except FileError as error:
             file_set.failures.append(FileError(shown(error.path), *error.args[1:]))
-    file_set.unformatted = _unformatted(given, file_set)
-    places = _metadata_dirs(file_set.log_dirs, server)
-    if places or server is not NO_SERVER:
+    file_set.unformatted = _unformatted(inputs, file_set)
+    metadata_dir_of = _metadata_dirs(file_set.log_dirs, server)
+    if metadata_dir_of or server is not NO_SERVER:
         file_set.targets = [
-            replace(target, metadata_dir=places.get(target.log_dir or ""), server=server)
+            replace(target, metadata_dir=metadata_dir_of.get(target.log_dir or ""), server=server)
             for target in file_set.targets
         ]
     return file_set
@@ -144,36 +144,36 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
 
 def log_dir_targets(file_set: FileSet) -> list[Target]:
     """Return the log dirs that were named, and what a broker would take for such beside them, as targets."""
-    named = file_set.given_log_dirs if file_set.named_log_dirs else []
-    places, server = _metadata_dirs(named, file_set.server), file_set.server
+    paths = file_set.given_log_dirs if file_set.named_log_dirs else []
+    metadata_dir_of, server = _metadata_dirs(paths, file_set.server), file_set.server
     log_dirs = [
         Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path, server=server)
-        for path in named
+        for path in paths
     ]
-    return [replace(one, metadata_dir=places.get(one.path)) for one in log_dirs]
+    return [replace(log_dir, metadata_dir=metadata_dir_of.get(log_dir.path)) for log_dir in log_dirs]
 
 
 def _metadata_dirs(log_dirs: Iterable[str], server: Server) -> dict[str, str]:
-    apart = [server.metadata_log_dir] if server.metadata_log_dir else []
-    return metadata_dirs([*dict.fromkeys((*log_dirs, *apart))])
+    metadata_log_dirs = [server.metadata_log_dir] if server.metadata_log_dir else []
+    return metadata_dirs([*dict.fromkeys((*log_dirs, *metadata_log_dirs))])
 
 
 def with_unformatted(file_set: FileSet) -> FileSet:
     """Return the same with what is unformatted as log dirs, for who judges the start: no failure there."""
     failures = [failure for failure in file_set.failures if failure.path not in file_set.unformatted]
-    named = [*file_set.named_log_dirs, *file_set.unformatted.values()]
-    return replace(file_set, failures=failures, named_log_dirs=named, unformatted={})
+    log_dirs = [*file_set.named_log_dirs, *file_set.unformatted.values()]
+    return replace(file_set, failures=failures, named_log_dirs=log_dirs, unformatted={})
 
 
 def _unformatted(arguments: Iterable[str], file_set: FileSet) -> dict[str, str]:
     """Return empty directories named beside log dirs, and what server.properties has in log.dirs."""
     is_alone = not (file_set.named_log_dirs or file_set.targets)
     of_server = {shown(path): path for path in file_set.server.log_dirs}
-    given = {} if is_alone else {shown(path): path for path in arguments if _is_empty(path)}
-    given |= of_server
+    candidates = {} if is_alone else {shown(path): path for path in arguments if _is_empty(path)}
+    candidates |= of_server
     codes = {NO_LOG_DIR, "not-found"} if is_alone else {NO_LOG_DIR}
     failed = (failure.path for failure in file_set.failures if failure.code in codes)
-    return {path: given[path] for path in failed if path in given}
+    return {path: candidates[path] for path in failed if path in candidates}
 
 
 def _is_empty(path: str) -> bool:
@@ -226,12 +226,12 @@ def _advice(entries: list[Entry]) -> str:
     for path in sorted(entry.path for entry in entries if entry.is_directory):
         with suppress(FileError):
             kinds |= {path: kind} if (kind := directory_kind(path)) is not None else {}
-    if meant := [path for path, kind in kinds.items() if kind == LOG_DIR]:
-        meant += [entry.path for entry in entries if entry.is_directory and _is_empty(entry.path)]
-    if meant := meant or [*kinds][:1]:
-        paths = " ".join(map(shlex.quote, map(shown, sorted(meant)[:MOST_MEANT])))
-        more = f" and {len(meant) - MOST_MEANT} more" if len(meant) > MOST_MEANT else ""
-        return f"neither a log dir nor a partition directory; did you mean {paths}{more}?"
+    if proposals := [path for path, kind in kinds.items() if kind == LOG_DIR]:
+        proposals += [entry.path for entry in entries if entry.is_directory and _is_empty(entry.path)]
+    if proposals := proposals or [*kinds][:1]:
+        paths = " ".join(map(shlex.quote, map(shown, sorted(proposals)[:MOST_PROPOSALS])))
+        tail = f" and {len(proposals) - MOST_PROPOSALS} more" if len(proposals) > MOST_PROPOSALS else ""
+        return f"neither a log dir nor a partition directory; did you mean {paths}{tail}?"
     return "neither a log dir nor a partition directory: no partition, segment or checkpoint in it"
 
 
@@ -293,8 +293,8 @@ def expand(arguments: Iterable[str]) -> Iterator[str]:
 
 def _matches(pattern: str) -> Iterator[str]:
     """Yield what `glob.glob` does, and where it could not look: it would leave that out without a note."""
-    around, name = os.path.split(pattern)
-    for directory in _matches(around) if glob.has_magic(around) else (around,):
+    parent, name = os.path.split(pattern)
+    for directory in _matches(parent) if glob.has_magic(parent) else (parent,):
         try:
             if glob.has_magic(name):
                 hidden = name.startswith(".")
@@ -312,7 +312,7 @@ def _matches(pattern: str) -> Iterator[str]:
             yield (directory or ".") if glob.has_magic(name) else os.path.join(directory, name)
 
 
-def _place(target: Target) -> str:
+def _real_path(target: Target) -> str:
     """Return where a target lies. In a log dir a link is a directory of its own: a broker loads each name."""
     if target.log_dir is None:
         return os.path.realpath(target.path)
@@ -325,8 +325,8 @@ def each_once(file_set: FileSet, *, files: bool = True) -> FileSet:
     targets: dict[object, Target] = {}
     for number, target in enumerate(file_set.targets):
         is_kept = not files and target.kind != PARTITION
-        targets.setdefault(number if is_kept else _place(target), target)
-    named: dict[str, str] = {}
+        targets.setdefault(number if is_kept else _real_path(target), target)
+    log_dirs: dict[str, str] = {}
     for path in file_set.named_log_dirs:
-        named.setdefault(os.path.realpath(path), path)
-    return replace(file_set, targets=[*targets.values()], named_log_dirs=[*named.values()])
+        log_dirs.setdefault(os.path.realpath(path), path)
+    return replace(file_set, targets=[*targets.values()], named_log_dirs=[*log_dirs.values()])

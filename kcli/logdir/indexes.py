@@ -45,13 +45,13 @@ class IndexFile:
             raise FileError(
                 self.file.path, "out-of-range", f"the index has {self.entries} entries: no slot {slot}"
             )
-        number, at = divmod(slot * self.entry_size, self._page_size)
+        number, start = divmod(slot * self.entry_size, self._page_size)
         page = self._pages.get(number)
         if page is None:
             if len(self._pages) >= PAGES_KEPT:
                 self._pages.clear()
             page = self._pages[number] = self.file.read(number * self._page_size, self._page_size)
-        return page, at
+        return page, start
 
     def block(self, slot: int, count: int) -> bytes:
         """Return the bytes of so many entries from a slot on; of fewer, where the file has shrunk."""
@@ -80,8 +80,8 @@ class IndexFile:
         """Whether the last of several slots is still zero, as in the index of a running or killed broker."""
         if self.entries < 2:  # a lone entry of zeros may be meant
             return False
-        page, at = self.raw(self.entries - 1)
-        return page.count(0, at, at + self.entry_size) == self.entry_size
+        page, start = self.raw(self.entries - 1)
+        return page.count(0, start, start + self.entry_size) == self.entry_size
 
 
 class _SearchedIndex(IndexFile, Generic[AnyEntry]):
@@ -117,7 +117,7 @@ class OffsetIndexFile(_SearchedIndex[index.OffsetIndexEntry]):
 
     def entries_of(self, raw: bytes) -> list[tuple[int, int]]:
         """Return (offset, position) of each of some entries."""
-        return [(self.base_offset + offset, place) for offset, place in index.OFFSET_FIELDS.iter_unpack(raw)]
+        return [(self.base_offset + offset, start) for offset, start in index.OFFSET_FIELDS.iter_unpack(raw)]
 
     def position(self, slot: int) -> int:
         """Return the file position that an entry holds."""

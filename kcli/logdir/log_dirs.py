@@ -146,24 +146,24 @@ def metadata_log(*log_dirs: str | None) -> str | None:
 
 def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
     """Return, for log dirs without a metadata log, the one of their broker that has it, else another's."""
-    have = [path for path in log_dirs if metadata_log(path)]
+    with_log = [path for path in log_dirs if metadata_log(path)]
     owners: dict[tuple[str | None, int | None], str] = {}
-    for path in have:
+    for path in with_log:
         facts = directory_facts(path)
         for broker in (facts.broker_id, None):
             owners.setdefault((facts.cluster_id, broker), path)
     dirs, list_folder = {}, cache(_with_metadata_log)
     for path in dict.fromkeys(log_dirs):
         facts = directory_facts(path)
-        if path in have or facts.cluster_id is None:
+        if path in with_log or facts.cluster_id is None:
             continue
-        place = (
+        metadata_dir = (
             owners.get((facts.cluster_id, facts.broker_id))
             or metadata_dir_beside(path, list_folder)
             or owners.get((facts.cluster_id, None))
         )
-        if place is not None:
-            dirs[path] = place
+        if metadata_dir is not None:
+            dirs[path] = metadata_dir
     return dirs
 
 
@@ -179,9 +179,9 @@ def metadata_dir_beside(
         return None
     owner = facts.cluster_id, facts.broker_id
     for path in (list_folder or _with_metadata_log)(os.path.dirname(os.path.abspath(log_dir))):
-        other = directory_facts(path)
-        is_copy = facts.directory_id is not None and other.directory_id == facts.directory_id
-        if (other.cluster_id, other.broker_id) == owner and not is_copy:
+        neighbour = directory_facts(path)
+        is_copy = facts.directory_id is not None and neighbour.directory_id == facts.directory_id
+        if (neighbour.cluster_id, neighbour.broker_id) == owner and not is_copy:
             return path
     return None
 
@@ -231,7 +231,8 @@ class LogDirState(NamedTuple):
     @property
     def unread_meta(self) -> FileError | None:
         """Why kcli may not read its meta.properties, if so."""
-        return next((one for one in self.unread if os.path.basename(one.path) == META_PROPERTIES_FILE), None)
+        by_name = {os.path.basename(error.path): error for error in self.unread}
+        return by_name.get(META_PROPERTIES_FILE)
 
     @property
     def has_metadata_log(self) -> bool:
@@ -321,8 +322,8 @@ def _locked_by(path: str) -> int | None:
 
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            asked = FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-            kind, _, _, _, process = FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+            request = FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            kind, _, _, _, process = FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, request))
         finally:
             os.close(descriptor)
         return None if kind == fcntl.F_UNLCK else process

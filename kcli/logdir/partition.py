@@ -62,8 +62,8 @@ class Partition:
     @property
     def entries(self) -> list[str]:
         """Every entry of the directory: its files, and the other entries, as of `listed`."""
-        files, others = self._listed
-        return [*files, *others]
+        files, non_files = self._listed
+        return [*files, *non_files]
 
     @property
     def unexpected_names(self) -> tuple[Note, ...]:

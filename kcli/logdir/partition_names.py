@@ -34,17 +34,17 @@ KRAFT_SNAPSHOT_DELETED = ".checkpoint.deleted"
 def listed(path: str) -> tuple[list[str], list[str]]:
     """Return the sorted names of a directory's files (`File.isFile`), and of its other entries."""
     files: list[str] = []
-    others: list[str] = []
+    non_files: list[str] = []
     try:
         with os.scandir(path) as listing:
             for entry in listing:
                 if _is_file(entry):
                     files.append(entry.name)
                 elif os.path.lexists(entry.path):  # else it was removed after it was listed
-                    others.append(entry.name)
+                    non_files.append(entry.name)
     except OSError as error:
         raise file_error(path, error) from error
-    return sorted(files), sorted(others)
+    return sorted(files), sorted(non_files)
 
 
 def listed_log(path: str) -> tuple[list[str], list[str]]:
@@ -56,9 +56,9 @@ def listed_log(path: str) -> tuple[list[str], list[str]]:
     return listed(path)
 
 
-def unexpected_names(target: Target, files: Collection[str], others: Iterable[str]) -> Iterator[Note]:
+def unexpected_names(target: Target, files: Collection[str], non_files: Iterable[str]) -> Iterator[Note]:
     """Yield notes about entries of a partition directory with log-file names that are not read as such."""
-    for name in others:
+    for name in non_files:
         if parse_file(name).scheme is not None:
             yield not_a_file(os.path.join(target.path, name), os.path.join(target.shown, shown(name)))
     renamed = opened_names(files)
@@ -77,8 +77,8 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
 def opened_names(files: Collection[str]) -> dict[str, str]:
     """Return the names of files that a start keeps, and those that it gives them; see `leftovers`."""
     deleted, swaps = leftovers(files, _offset)
-    kept = [name for name in files if name not in deleted]
-    return {name: name.removesuffix(SWAP) if name in swaps else name for name in kept}
+    surviving_files = [name for name in files if name not in deleted]
+    return {name: name.removesuffix(SWAP) if name in swaps else name for name in surviving_files}
 
 
 def _offset(name: str) -> int:
@@ -132,17 +132,17 @@ def segment_base(target: Target) -> int | None:
     return name.base_offset if is_segment else None
 
 
-def first_base(names: Iterable[str], *others: str) -> int:
+def first_base(names: Iterable[str], *suffixes: str) -> int:
     """Return the base offset of the first segment that a start finds, or logs with suffixes; 0 for none."""
-    logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP, *others))
+    logs = (log for log in map(parse_file, names) if log.kind == LOG and log.suffix in ("", SWAP, *suffixes))
     return min((log.base_offset for log in logs if log.base_offset is not None), default=0)
 
 
 def sibling(target: Target, extension: str) -> str | None:
     """Return the path of another file of the same segment, with the same suffix; None if there is none."""
     directory, name = os.path.split(target.path)
-    stem, _, rest = name.partition(".")
-    suffix = rest.partition(".")[2]
+    stem, _, ending = name.partition(".")
+    suffix = ending.partition(".")[2]
     path = os.path.join(directory, f"{stem}.{extension}" + (f".{suffix}" if suffix else ""))
     return path if os.path.lexists(path) else None
 
@@ -154,7 +154,7 @@ def is_swap(target: Target) -> bool:
 
 def index_file(log: Target, extension: str) -> Target:
     """Return the file of a segment that a start takes for its index: a .swap replaces another."""
-    path, shown = (word.removesuffix(SWAP).removesuffix("log") + extension for word in (log.path, log.shown))
+    path, shown = (path.removesuffix(SWAP).removesuffix("log") + extension for path in (log.path, log.shown))
     suffix = SWAP if is_swap(log) or _is_replaced(path) else ""
     return replace(log, kind=extension, path=path + suffix, shown=shown + suffix)
 

@@ -68,8 +68,8 @@ class PackedLog(DataFile):
         """As of DataFile, of the log."""
         end, data = min(position + length, self.size), bytearray()
         while position < end:
-            number, at = divmod(position, self._manifest.chunk_index.original_chunk_size)
-            piece = self._chunk(number)[at : at + end - position]
+            number, start = divmod(position, self._manifest.chunk_index.original_chunk_size)
+            piece = self._chunk(number)[start : start + end - position]
             data += piece
             position += len(piece)
         return bytes(data)
@@ -85,8 +85,8 @@ class PackedLog(DataFile):
         chunk = self._chunks.get(number)
         if chunk is None:
             chunk = self._unpacked(number)
-            kept = list(self._chunks.items())[1 - CHUNKS_KEPT :]
-            self._chunks = dict([*kept, (number, chunk)])
+            recent_chunks = list(self._chunks.items())[1 - CHUNKS_KEPT :]
+            self._chunks = dict([*recent_chunks, (number, chunk)])
         return chunk
 
     def _unpacked(self, number: int) -> bytes:
@@ -145,15 +145,15 @@ def open_file(target: Target) -> DataFile:
         return open_log(target.path)
     if parse_file(os.path.basename(target.path)).kind != REMOTE_INDEXES:
         return DataFile(target.path)
-    part = _parts(target.path).get(target.kind)
-    if part is None:
+    stored_part = _parts(target.path).get(target.kind)
+    if stored_part is None:
         raise FileError(target.path, "not-found", f"by its manifest it has no {target.kind}")
-    return FilePart(target.path, *part)
+    return FilePart(target.path, *stored_part)
 
 
 def index_beside(target: Target, kind: str) -> DataFile | None:
     """Open the index of a kind beside a file, or the part of `.indexes`; None where there is none."""
-    extension = next(name for name, each in EXTENSION_KINDS.items() if each == kind)
+    extension = next(name for name, file_kind in EXTENSION_KINDS.items() if file_kind == kind)
     path = sibling(target, extension) or sibling(target, INDEXES_EXTENSION)
     return None if path is None else open_file(replace(target, path=path, kind=kind))
 
@@ -175,7 +175,7 @@ def with_parts(target: Target) -> list[Target]:
         parts = _parts(target.path)
     except FileError:
         return [target]
-    return [replace(target, kind=kind) for kind, _ in sorted(parts.items(), key=lambda each: each[1])]
+    return [replace(target, kind=kind) for kind, _ in sorted(parts.items(), key=lambda item: item[1])]
 
 
 def _parts(path: str) -> "dict[str, StoredPart]":
@@ -219,9 +219,9 @@ def stored_objects(path: str) -> Iterator[tuple[str, int]]:
 
     for directory, _, names in os.walk(path, onerror=refuse):
         for name in sorted(names):
-            inside = os.path.join(directory, name)
+            file_path = os.path.join(directory, name)
             try:
-                yield inside, os.lstat(inside).st_size
+                yield file_path, os.lstat(file_path).st_size
             except FileNotFoundError:
                 continue  # a running broker deleted it
             except OSError as error:

@@ -103,14 +103,14 @@ def batches(
     once; after a batch of `hop_from` bytes or more only the next header.
     """
     position, base, window, read_ahead = start, start, b"", ahead
-    while (left := end - position) > HEADER_UP_TO_MAGIC:
-        at = position - base
-        if at + LARGEST_HEADER > len(window):
-            window, base, at = log.read(position, read_ahead), position, 0
-        offset, length, magic = _PREFIX.unpack_from(window, at)
+    while (remaining_bytes := end - position) > HEADER_UP_TO_MAGIC:
+        header_at = position - base
+        if header_at + LARGEST_HEADER > len(window):
+            window, base, header_at = log.read(position, read_ahead), position, 0
+        offset, length, magic = _PREFIX.unpack_from(window, header_at)
         if length < SMALLEST_LENGTH:
             return Stop(BAD_LENGTH, position, length)
-        if length > left - LOG_OVERHEAD:
+        if length > remaining_bytes - LOG_OVERHEAD:
             return Stop(INCOMPLETE, position, length)
         if readable:
             if magic < 0:
@@ -118,10 +118,10 @@ def batches(
             if length < BATCH_FORMATS.get(magic, BATCH_FORMATS[LATEST]).smallest_length:
                 return Stop(BAD_LENGTH, position, length)
         size = LOG_OVERHEAD + length
-        yield FileBatch(position, size, offset, magic, window, at)
+        yield FileBatch(position, size, offset, magic, window, header_at)
         read_ahead = LARGEST_HEADER if length >= hop_from else ahead
         position += size
-    return Stop(SHORT if left else END, position, left or None)
+    return Stop(SHORT if remaining_bytes else END, position, remaining_bytes or None)
 
 
 def next_batch(log: DataFile, position: int, end: int) -> FileBatch | None:
@@ -142,8 +142,8 @@ class Walk:
         self.stop: Stop | None = None
 
     def __iter__(self) -> Iterator[Batch]:
-        for position, _, _, _, window, at in self._file_batches():
-            yield Batch(position, read_header(window, at))
+        for position, _, _, _, window, header_at in self._file_batches():
+            yield Batch(position, read_header(window, header_at))
 
     def _file_batches(self) -> Generator[FileBatch, None, None]:
         stop = yield from batches(self.file, self.position, self.end, readable=True, ahead=self.ahead)

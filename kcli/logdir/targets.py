@@ -63,13 +63,13 @@ def partition_of(target: Target) -> Target:
 
 def shown_as(target: Target, path: str) -> str:
     """Return a path, of a target or beside it, as reached from the argument; one elsewhere as it is."""
-    around = target if target.kind == PARTITION else partition_of(target)
-    if path == around.path:
-        return around.shown
+    parent = target if target.kind == PARTITION else partition_of(target)
+    if path == parent.path:
+        return parent.shown
     if path == target.path:
         return target.shown
     name = os.path.basename(path)
-    return os.path.join(around.shown, shown(name)) if path == os.path.join(around.path, name) else shown(path)
+    return os.path.join(parent.shown, shown(name)) if path == os.path.join(parent.path, name) else shown(path)
 
 
 INTERNAL_TOPICS = re.compile(r"__.*")
