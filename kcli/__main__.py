@@ -45,7 +45,7 @@ def main() -> None:
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     if os.environ.get("KCLI_CONFIG") == "":  # the command line alone counts
-        for name in [one for one in os.environ if one.startswith("KCLI_") and one not in OF_INSTALLATION]:
+        for name in [name for name in os.environ if name.startswith("KCLI_") and name not in OF_INSTALLATION]:
             del os.environ[name]
     from kcli.cli.signals import Interrupted, ignore, install, leave
 
@@ -85,16 +85,16 @@ def _run() -> int:
     return 0
 
 
-def _prepare_workers(words: list[str]) -> None:
+def _prepare_workers(arguments: list[str]) -> None:
     """Let the workers of a command line with --jobs get ready while it is being read: a cheap guess."""
-    if not any(word.startswith("--jobs") for word in words):
+    if not any(argument.startswith("--jobs") for argument in arguments):
         return
     os.environ["PYTHONSAFEPATH"] = "1"  # nothing is imported from the working directory
-    if "1" not in words:
+    if "1" not in arguments:
         from kcli.engine.processes import prepare
 
         with suppress(OSError):  # the engine says so once it needs workers
-            prepare(WORKERS_IMPORT.get(words[0], ("kcli.jobs.common",)))
+            prepare(WORKERS_IMPORT.get(arguments[0], ("kcli.jobs.common",)))
 
 
 def _complete_streams() -> None:

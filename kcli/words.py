@@ -34,45 +34,45 @@ class WordError(ValueError):
     """Words that are no such value; the message says what is expected."""
 
 
-def integer(word: str, what: str, low: int, high: int) -> int:
+def integer(text: str, what: str, low: int, high: int) -> int:
     """Return the number of a word; `what` names it in the WordError."""
-    if not re.fullmatch(r"-?[0-9]{1,19}", word) or not low <= int(word) <= high:
-        raise WordError(f"{what} {word!r}: expected a whole number from {low} to {high}")
-    return int(word)
+    if not re.fullmatch(r"-?[0-9]{1,19}", text) or not low <= int(text) <= high:
+        raise WordError(f"{what} {text!r}: expected a whole number from {low} to {high}")
+    return int(text)
 
 
-def parse_integers(what: str, words: list[str], low: int, high: int) -> tuple[int, ...]:
+def parse_integers(what: str, texts: list[str], low: int, high: int) -> tuple[int, ...]:
     """Return the numbers of words like `7` and `0..3`, inclusive, in the order given, each once."""
     ranges = []
-    for word in words:
-        first, dots, last = word.partition("..")
+    for text in texts:
+        first, dots, last = text.partition("..")
         if dots and not (first and last):
-            both = f"{first or 0}..{last or '9' * (len(first) + 1)}"
-            raise WordError(f"{what} {word!r}: write both ends of a range, such as {both}")
+            example = f"{first or 0}..{last or '9' * (len(first) + 1)}"
+            raise WordError(f"{what} {text!r}: write both ends of a range, such as {example}")
         if not first:
-            raise WordError(f"{what} {word!r}: expected a whole number, or a range such as 0..3")
+            raise WordError(f"{what} {text!r}: expected a whole number, or a range such as 0..3")
         begin = integer(first, what, low, high)
         end = integer(last, what, low, high) if dots else begin
         if end < begin:
-            raise WordError(f"{what} {word!r}: the range is empty; did you mean {last}..{first}?")
+            raise WordError(f"{what} {text!r}: the range is empty; did you mean {last}..{first}?")
         ranges.append(range(begin, end + 1))
-    if sum(each.stop - each.start for each in ranges) > MOST_NUMBERS:
-        raise WordError(f"{what} {','.join(words)!r}: more than {MOST_NUMBERS} numbers")
+    if sum(numbers.stop - numbers.start for numbers in ranges) > MOST_NUMBERS:
+        raise WordError(f"{what} {','.join(texts)!r}: more than {MOST_NUMBERS} numbers")
     return tuple(dict.fromkeys(chain.from_iterable(ranges)))
 
 
-def parse_partitions(words: list[str]) -> frozenset[int]:
+def parse_partitions(texts: list[str]) -> frozenset[int]:
     """Return the partitions of words like `7`, `0..3` or `0-3`, inclusive."""
-    words = [re.sub(r"^([0-9]+)-([0-9]+)$", r"\1..\2", word) for word in words]
-    return frozenset(parse_integers("partition", words, 0, INT32))
+    texts = [re.sub(r"^([0-9]+)-([0-9]+)$", r"\1..\2", text) for text in texts]
+    return frozenset(parse_integers("partition", texts, 0, INT32))
 
 
 def partition_ranges(numbers: Iterable[int]) -> str:
     """Return rising numbers in words, three or more in a row as `0..3`."""
     parts: list[str] = []
-    for _, run in groupby(enumerate(numbers), lambda one: one[1] - one[0]):
-        some = [number for _, number in run]
-        parts += [f"{some[0]}..{some[-1]}"] if len(some) > 2 else map(str, some)
+    for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        neighbours = [number for _, number in run]
+        parts += [f"{neighbours[0]}..{neighbours[-1]}"] if len(neighbours) > 2 else map(str, neighbours)
     return ", ".join(parts)
 
 
@@ -129,8 +129,8 @@ def duration(milliseconds: int) -> str:
         return f"{milliseconds / SECOND:.1f} s"
     units = ((ONE_YEAR, "y"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
     (large, first), (small, second) = next(pair for pair in pairwise(units) if milliseconds >= pair[0][0])
-    rest = milliseconds % large // small
-    return f"{milliseconds // large} {first}" + (f" {rest} {second}" if rest else "")
+    remainder = milliseconds % large // small
+    return f"{milliseconds // large} {first}" + (f" {remainder} {second}" if remainder else "")
 
 
 def clock_ms() -> int:

@@ -80,18 +80,18 @@ class Cluster:
 
     def bounds(self, topic: str) -> dict[int, tuple[int, int] | ClusterError]:
         """Return partition -> its first offset and its end (exclusive), or why they are not known."""
-        partitions = sorted(each for each in self.leaders if each[0] == topic)
-        spec = self._admin_module.OffsetSpec
-        begins, ends = (self._listed(partitions, which) for which in (spec.earliest(), spec.latest()))
+        partitions = sorted(partition for partition in self.leaders if partition[0] == topic)
+        specs = self._admin_module.OffsetSpec
+        begins, ends = (self._listed(partitions, spec) for spec in (specs.earliest(), specs.latest()))
         bounds: dict[int, tuple[int, int] | ClusterError] = {}
-        for each in partitions:
-            begin, end = begins[each], ends[each]
+        for partition in partitions:
+            begin, end = begins[partition], ends[partition]
             if isinstance(begin, ClusterError):
-                bounds[each[1]] = begin
+                bounds[partition[1]] = begin
             elif isinstance(end, ClusterError):
-                bounds[each[1]] = end
+                bounds[partition[1]] = end
             else:
-                bounds[each[1]] = (begin.offset, end.offset)
+                bounds[partition[1]] = (begin.offset, end.offset)
         return bounds
 
     def refused(self, topics: Iterable[str], *, to_read: bool = False) -> dict[str, str]:
@@ -122,11 +122,11 @@ class Cluster:
 
         librdkafka asks for no other special timestamp. Nothing for a partition without a leader.
         """
-        with_leader = [each for each in partitions if self.leaders.get(each) is not None]
-        spec = self._admin_module.OffsetSpec
-        for timestamp, which in ((-1, spec.latest()), (-2, spec.earliest()), (-3, spec.max_timestamp())):
-            answers = self._listed(with_leader, which)
-            yield from ((each, timestamp, answers[each]) for each in with_leader)
+        with_leader = [partition for partition in partitions if self.leaders.get(partition) is not None]
+        specs = self._admin_module.OffsetSpec
+        for timestamp, spec in ((-1, specs.latest()), (-2, specs.earliest()), (-3, specs.max_timestamp())):
+            answers = self._listed(with_leader, spec)
+            yield from ((partition, timestamp, answers[partition]) for partition in with_leader)
 
     def records(self, topic: str, partition: int, begin: int, end: int) -> Iterator[ClusterRecord]:
         """Yield the records of a partition from `begin` to before `end`, in order, without control records.
@@ -163,7 +163,7 @@ class Cluster:
                 break
             except self._kafka.KafkaException as error:
                 self._admin.poll(0)
-                is_hopeless = any(word in text.lower() for text in self._errors for word in HOPELESS)
+                is_hopeless = any(phrase in text.lower() for text in self._errors for phrase in HOPELESS)
                 if is_hopeless or time.monotonic() >= deadline:
                     reasons = (text for text in self._errors if "brokers are down" not in text)
                     reason = next(reasons, _error_text(error))
@@ -177,29 +177,28 @@ class Cluster:
     def _listed(
         self, partitions: Iterable[TopicPartition], spec: Any
     ) -> dict[TopicPartition, ListedOffset | ClusterError]:
-        listed: dict[TopicPartition, ListedOffset | ClusterError] = {
-            each: ClusterError(LEADER_NOT_AVAILABLE) for each in partitions
+        offsets: dict[TopicPartition, ListedOffset | ClusterError] = {
+            partition: ClusterError(LEADER_NOT_AVAILABLE) for partition in partitions
         }
-        request = {
-            self._kafka.TopicPartition(*each): spec for each in listed if self.leaders[each] is not None
-        }
+        with_leader = [partition for partition in offsets if self.leaders[partition] is not None]
+        request = {self._kafka.TopicPartition(*partition): spec for partition in with_leader}
         if not request:
-            return listed
+            return offsets
         answers = self._admin.list_offsets(
             request,
             isolation_level=self._kafka.IsolationLevel.READ_UNCOMMITTED,
             request_timeout=self._timeout,
         )
-        for asked, future in answers.items():
-            each = (asked.topic, asked.partition)
+        for topic_partition, future in answers.items():
+            partition = (topic_partition.topic, topic_partition.partition)
             try:
                 answer = future.result(self._timeout + 1)
             except (self._kafka.KafkaException, TimeoutError) as error:
-                listed[each] = ClusterError(f"ListOffsets: {_error_text(error)}")
+                offsets[partition] = ClusterError(f"ListOffsets: {_error_text(error)}")
             else:
                 epoch = -1 if answer.leader_epoch is None else answer.leader_epoch
-                listed[each] = ListedOffset(answer.offset, epoch)
-        return listed
+                offsets[partition] = ListedOffset(answer.offset, epoch)
+        return offsets
 
 
 def _is_transient(error: Any, codes: Any) -> bool:

@@ -109,9 +109,9 @@ def _store(
     kind = properties.get(f"{store}.type", JAVA_STORE).upper()
     if kind not in readable:
         names = " or ".join(readable)
-        other = readable["PEM"][0]
+        pem_setting = readable["PEM"][0]
         raise SettingError(
-            f"{store}.location: expected a store of type {names}, found {kind}; or use {other}"
+            f"{store}.location: expected a store of type {names}, found {kind}; or use {pem_setting}"
         )
     values = dict.fromkeys(readable[kind], location)
     if kind == "PKCS12":

@@ -16,14 +16,14 @@ def inline(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
 def mapped(job: Map, units: Iterable[Unit]) -> Iterator[Outcome]:
     """Yield the outcomes of units and of their continuations; an exception is its unit's error."""
     for unit in units:
-        rest: Unit | None = unit
-        while rest is not None:
+        next_unit: Unit | None = unit
+        while next_unit is not None:
             try:
-                outcome = job(rest)
+                outcome = job(next_unit)
             except Exception as error:  # noqa: BLE001 - the contract forbids it, so it can be anything
                 outcome = failed(unit, "internal", described(error))
             yield outcome
-            rest = outcome.continuation
+            next_unit = outcome.continuation
 
 
 def reduced(job: Job, units: Sequence[Unit], outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
@@ -33,13 +33,13 @@ def reduced(job: Job, units: Sequence[Unit], outcomes: Iterable[Outcome]) -> Ite
         return
     by_number = {unit.number: unit for unit in units}
     for _, group in groupby(outcomes, key=lambda outcome: by_number[outcome.number].group):
-        left = job.reduce(None, next(group))
+        fold = job.reduce(None, next(group))
         for outcome in group:  # noqa: B031 - the rest of it
-            yield replace(left, partial=None, continuation=left.continuation or by_number[outcome.number])
-            left = job.reduce(Outcome(number=left.number, partial=left.partial), outcome)
-        last = job.reduce(Outcome(number=left.number, partial=left.partial), None)
+            yield replace(fold, partial=None, continuation=fold.continuation or by_number[outcome.number])
+            fold = job.reduce(Outcome(number=fold.number, partial=fold.partial), outcome)
+        last = job.reduce(Outcome(number=fold.number, partial=fold.partial), None)
         adds = bool(last.rows or last.findings or last.error)
-        yield replace(left, partial=None, continuation=by_number[left.number] if adds else left.continuation)
+        yield replace(fold, partial=None, continuation=by_number[fold.number] if adds else fold.continuation)
         if adds:
             yield replace(last, partial=None)
 

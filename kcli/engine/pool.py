@@ -59,9 +59,9 @@ def _outcomes(job: Map, work: deque[Sequence[Unit]], window: int) -> Iterator[Ou
         try:
             yield from _mapped(job, work, window, under_way)
         except BrokenProcessPool:
-            lost = [unit for units, *_ in under_way for unit in units]
-            alone = _outcomes(job, deque([unit] for unit in lost), 1)
-            yield from alone if window > 1 else (failed(unit, "worker-died", DIED) for unit in lost)
+            lost_units = [unit for units, *_ in under_way for unit in units]
+            alone = _outcomes(job, deque([unit] for unit in lost_units), 1)
+            yield from alone if window > 1 else (failed(unit, "worker-died", DIED) for unit in lost_units)
 
 
 def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[Call]) -> Iterator[Outcome]:
@@ -79,8 +79,8 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
                 while work and len(under_way) < window:
                     under_way.append(submit(work[0]))
                     work.popleft()
-                outcomes, rest = _answered(*under_way[0], used)
-                under_way[:1] = [submit(rest)] if rest else []
+                outcomes, remaining_units = _answered(*under_way[0], used)
+                under_way[:1] = [submit(remaining_units)] if remaining_units else []
                 yield from outcomes
     except BrokenProcessPool:
         raise

@@ -19,10 +19,10 @@ def prepare(modules: Sequence[str] = ()) -> None:
     start_masked(forkserver.ensure_running)
 
 
-def start_masked(start: Callable[..., Any], *words: Any) -> Any:
+def start_masked(start: Callable[..., Any], *arguments: Any) -> Any:
     """Start a process with signals blocked: it is known before one of them ends this, and blocks them too."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_THE_OWNER)
     try:
-        return start(*words)
+        return start(*arguments)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)

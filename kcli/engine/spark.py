@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from kcli.engine.contract import Engine, EngineMissingError, Job, Map, Outcome, Sink, Unit
@@ -49,7 +49,7 @@ class Bin:
     alone: bool = False
     failures: int = 0
     job: Future[dict[int, list[bytes]]] | None = None
-    place: int = 0
+    number: int = 0
 
 
 def spark(
@@ -96,7 +96,7 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
         work_bin = line.popleft()
         assert work_bin.job is not None
         try:
-            payloads = work_bin.job.result().get(work_bin.place, [])
+            payloads = work_bin.job.result().get(work_bin.number, [])
         except Exception as error:  # noqa: BLE001 - whatever Spark says, the same is done about it
             _explain(session, error)
             if work_bin.failures + 1 >= ATTEMPTS_ALONE:
@@ -116,10 +116,10 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
             yield last
         assert last is not None
         done = [unit.number for unit in work_bin.units].index(last.number) + 1
-        rest = work_bin.units[done:]  # in bins of as many units as came back
-        left = [rest[start : start + done] for start in range(0, len(rest), done)]
-        left[:0] = [] if last.continuation is None else [[last.continuation]]
-        line.extendleft(map(Bin, reversed(left)))
+        remaining_units = work_bin.units[done:]  # in bins of as many units as came back
+        new_bins = [remaining_units[start : start + done] for start in range(0, len(remaining_units), done)]
+        new_bins[:0] = [] if last.continuation is None else [[last.continuation]]
+        line.extendleft(map(Bin, reversed(new_bins)))
 
 
 def _shape(cores: int) -> Shape:
@@ -129,9 +129,9 @@ def _shape(cores: int) -> Shape:
 
 def _bins(units: Sequence[Unit], cores: int) -> Iterator[Sequence[Unit]]:
     """Yield units in consecutive bins of about equal costs, a few for each core."""
-    for some in consecutive_bins([[unit] for unit in units], cores, BYTES_A_BIN):
-        for start in range(0, len(some), UNITS_A_BIN):
-            yield some[start : start + UNITS_A_BIN]
+    for bin_units in consecutive_bins([[unit] for unit in units], cores, BYTES_A_BIN):
+        for start in range(0, len(bin_units), UNITS_A_BIN):
+            yield bin_units[start : start + UNITS_A_BIN]
 
 
 def _start(jobs: Jobs, work: Work, line: deque[Bin], shape: Shape, directory: str | None) -> None:
@@ -146,8 +146,8 @@ def _start(jobs: Jobs, work: Work, line: deque[Bin], shape: Shape, directory: st
     for group in groups:
         bins = [pickle.dumps((*work, list(work_bin.units)), pickle.HIGHEST_PROTOCOL) for work_bin in group]
         job = jobs.start(_runner(bins, directory, most_bytes), len(bins))
-        for place, work_bin in enumerate(group):
-            work_bin.job, work_bin.place, work_bin.alone = job, place, len(group) == 1
+        for number, work_bin in enumerate(group):
+            work_bin.job, work_bin.number, work_bin.alone = job, number, len(group) == 1
 
 
 def _again(work_bin: Bin) -> list[Bin]:
@@ -168,11 +168,11 @@ def _explain(session: Session, error: Exception) -> None:
         raise EngineMissingError(f"the Spark workers cannot run kcli: {_raised(str(error))}") from error
 
 
-def _raised(words: str) -> str:
+def _raised(message: str) -> str:
     """Return what a traceback in an error of Spark says was raised."""
-    _, _, trace = words.partition("Traceback (most recent call last):")
+    _, _, trace = message.partition("Traceback (most recent call last):")
     lines = (line for line in trace.splitlines() if line.strip() and not line[0].isspace())
-    return next(lines, "") or words.strip().partition("\n")[0]
+    return next(lines, "") or message.strip().partition("\n")[0]
 
 
 def _directory(units: Sequence[Unit]) -> str | None:
@@ -211,8 +211,8 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     job, sink, units = pickle.loads(bins[number])  # noqa: S301 - the driver wrote it
-                    for sequence, some in enumerate(packed_bin(job, units, sink, most_bytes)):
-                        values: tuple[list[Any], ...] = [number] * len(some), [sequence] * len(some), some
+                    for sequence, blobs in enumerate(packed_bin(job, units, sink, most_bytes)):
+                        values: tuple[list[Any], ...] = [number] * len(blobs), [sequence] * len(blobs), blobs
                         arrays = [column(value, kind) for value, kind in zip(values, kinds, strict=True)]
                         yield pyarrow.RecordBatch.from_arrays(arrays, names)
 
@@ -238,15 +238,15 @@ def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
     except Exception as error:
         _explain(session, error)
         raise EngineMissingError(f"the Spark workers do not answer: {first_line(error)}") from error
-    unseen: dict[str, list[str]] = dict(unpacked(one).partial for some in answers.values() for one in some)
-    lacking = sorted(host for host, missing in unseen.items() if missing)
-    if lacking:
-        host, path = lacking[0], unseen[lacking[0]][0]
-        hosts = "" if len(unseen) == 1 else f" ({len(lacking)} of {len(unseen)} hosts lack some)"
-        more = f" and {len(unseen[host]) - 1} more of {len(paths)}" if len(unseen[host]) > 1 else ""
+    unseen: dict[str, list[str]] = dict(unpacked(payload).partial for payload in chain(*answers.values()))
+    hosts_without = sorted(host for host, missing in unseen.items() if missing)
+    if hosts_without:
+        host, path = hosts_without[0], unseen[hosts_without[0]][0]
+        hosts = "" if len(unseen) == 1 else f" ({len(hosts_without)} of {len(unseen)} hosts lack some)"
+        tail = f" and {len(unseen[host]) - 1} more of {len(paths)}" if len(unseen[host]) > 1 else ""
         is_archive = UNPACKED in path
         advice = "archives are unpacked here alone" if is_archive else "mount it there, as it is here"
         raise EngineMissingError(
-            f"the Spark worker on {host} does not see {shown(path)}{more}{hosts}: {advice}, or leave out "
+            f"the Spark worker on {host} does not see {shown(path)}{tail}{hosts}: {advice}, or leave out "
             "--spark"
         )

@@ -121,9 +121,9 @@ class Jobs:
 @contextmanager
 def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> Iterator[Session]:
     """Give the active session, or a new quiet one that ends with the work; EngineMissingError if none."""
-    lacking = [name for name in NEEDED if find_spec(name) is None]
-    if lacking:
-        raise EngineMissingError(f"--spark needs {', '.join(lacking)}: {INSTALL}")
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise EngineMissingError(f"--spark needs {', '.join(missing)}: {INSTALL}")
     try:
         scratch_directory()
     except FileNotFoundError as error:
@@ -193,8 +193,8 @@ def _start(master: str, conf: Mapping[str, str]) -> Session:
             return SparkSession(context)
         except Exception as error:
             noise.seek(0)
-            why = _why(error, noise.read().decode(errors="replace"), settings["spark.master"])
-            raise EngineMissingError(f"--spark: {why}") from error
+            reason = _reason(error, noise.read().decode(errors="replace"), settings["spark.master"])
+            raise EngineMissingError(f"--spark: {reason}") from error
         except BaseException:  # a signal
             gateway: Any = SparkContext._gateway  # noqa: SLF001 - no other way to it
             if gateway is not None:
@@ -220,7 +220,7 @@ def _keep_quiet(context: Any) -> None:
     logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
 
-def _why(error: Exception, noise: str, master: str) -> str:
+def _reason(error: Exception, noise: str, master: str) -> str:
     """Return why Spark has not started, by its exception and by what its JVM has written."""
     home = os.environ.get("SPARK_HOME")
     if home and isinstance(error, OSError):
@@ -228,16 +228,16 @@ def _why(error: Exception, noise: str, master: str) -> str:
             f"SPARK_HOME is {home}, and Spark does not start from there ({first_line(error)}): set it to "
             "where a Spark is, or unset it"
         )
-    of = f"Spark does not start with master {master}" + (f" and SPARK_HOME {home}" if home else "")
-    for words in (str(error), noise):
-        raised = [match for line in words.splitlines() if (match := JAVA_EXCEPTION.fullmatch(line.strip()))]
+    prefix = f"Spark does not start with master {master}" + (f" and SPARK_HOME {home}" if home else "")
+    for text in (str(error), noise):
+        raised = [match for line in text.splitlines() if (match := JAVA_EXCEPTION.fullmatch(line.strip()))]
         if raised:
             causes = [match for match in raised if match[1] == "Caused by: "]
-            why = (causes or raised[:1])[-1][2]
-            return f"{of}: {why}" + (f"; {INSTALL_JAVA}" if why.startswith(JAVA_TO_BLAME) else "")
+            reason = (causes or raised[:1])[-1][2]
+            return f"{prefix}: {reason}" + (f"; {INSTALL_JAVA}" if reason.startswith(JAVA_TO_BLAME) else "")
     printed = (line.strip() for line in noise.splitlines() if line.strip())
     # without an exception it was Java that ended
-    return f"{of}: {next(printed, first_line(error))}; {INSTALL_JAVA}"
+    return f"{prefix}: {next(printed, first_line(error))}; {INSTALL_JAVA}"
 
 
 def first_line(error: BaseException) -> str:

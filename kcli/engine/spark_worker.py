@@ -26,20 +26,20 @@ def packed_bin(job: Map, units: Sequence[Unit], sink: Sink | None, most_bytes: i
     if sink is not None:
         yield _sunk(job, units, sink)
         return
-    some: list[bytes] = []
+    payloads: list[bytes] = []
     total = size = 0
     by_number = {unit.number: unit for unit in units}
     for outcome in mapped(job, units):
-        some.append(compressed(packed(outcome, by_number[outcome.number])))
-        size += len(some[-1])
+        payloads.append(compressed(packed(outcome, by_number[outcome.number])))
+        size += len(payloads[-1])
         if size >= BYTES_A_LIST or total + size >= most_bytes:
-            yield some
+            yield payloads
             total += size
-            some, size = [], 0
+            payloads, size = [], 0
             if total >= most_bytes:
                 return
-    if some:
-        yield some
+    if payloads:
+        yield payloads
 
 
 def _sunk(job: Map, units: Sequence[Unit], sink: Sink) -> list[bytes]:
@@ -58,8 +58,8 @@ def _sunk(job: Map, units: Sequence[Unit], sink: Sink) -> list[bytes]:
             if is_unseen
             else ""
         )
-        why = (error.strerror or str(error)).lower()
-        return [pickle.dumps(NotWrittenError(f"a Spark worker cannot write there: {why}{hint}"))]
+        reason = (error.strerror or str(error)).lower()
+        return [pickle.dumps(NotWrittenError(f"a Spark worker cannot write there: {reason}{hint}"))]
     except Exception as error:  # noqa: BLE001 - a bug must not look like the death of a worker
         return [pickle.dumps(RuntimeError(described(error)))]
 
@@ -69,18 +69,18 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
     outcomes = []
     with sink() as part:
         for unit in units:
-            whole = Outcome(number=unit.number)
+            total = Outcome(number=unit.number)
             for outcome in mapped(job, [unit]):
                 part.write(outcome.rows)
-                whole = replace(
-                    whole,
-                    findings=[*whole.findings, *outcome.findings],
-                    error=outcome.error or whole.error,
-                    taken=whole.taken + len(outcome.rows),
-                    ran_past_end=whole.ran_past_end or outcome.ran_past_end,
+                total = replace(
+                    total,
+                    findings=[*total.findings, *outcome.findings],
+                    error=outcome.error or total.error,
+                    taken=total.taken + len(outcome.rows),
+                    ran_past_end=total.ran_past_end or outcome.ran_past_end,
                     partial=outcome.partial,
                 )
-            outcomes.append(whole)
+            outcomes.append(total)
     outcomes[-1] = replace(outcomes[-1], parts=() if part.receipt is None else (part.receipt,))
     return outcomes
 

@@ -227,7 +227,7 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
 def test_the_exception_is_reported_and_not_the_end_of_its_trace(words, reported, monkeypatch):
     monkeypatch.delenv("SPARK_HOME", raising=False)
 
-    why = spark_session._why(RuntimeError("gone"), words, "m")
+    why = spark_session._reason(RuntimeError("gone"), words, "m")
     assert why == f"Spark does not start with master m: {reported}"
 
 
