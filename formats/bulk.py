@@ -207,8 +207,8 @@ def checked(
     bad = np.flatnonzero((magic < 0) | (length < least))
     if len(bad):
         first = int(bad[0])
-        why = (BAD_MAGIC, int(magic[first])) if magic[first] < 0 else (BAD_LENGTH, int(length[first]))
-        links = Chain(links.positions[:first], links.positions[first], *why)
+        stop = (BAD_MAGIC, int(magic[first])) if magic[first] < 0 else (BAD_LENGTH, int(length[first]))
+        links = Chain(links.positions[:first], links.positions[first], *stop)
         positions, fields = positions[:first], fields[:first]
     for number in np.flatnonzero(is_legacy(fields["magic"])).tolist():
         fields[number] = read_header(window, links.positions[number] if stride is None else number * stride)
@@ -220,18 +220,18 @@ def marker_types(window: Buffer, positions: NDArray[np.int64], fields: Fields) -
 
     The positions (in the window) are those of whole batches. -1 is no verdict: other markers must be decoded.
     """
-    result: NDArray[np.bool_] = (fields["batch_length"] == MARKER_SIZE - LOG_OVERHEAD) & (
+    is_candidate: NDArray[np.bool_] = (fields["batch_length"] == MARKER_SIZE - LOG_OVERHEAD) & (
         fields["attributes"] & COMPRESSION_CODEC_MASK == 0
     )
-    result &= (fields["records_count"] == 1) & ~is_legacy(fields["magic"])
+    is_candidate &= (fields["records_count"] == 1) & ~is_legacy(fields["magic"])
     types = np.full(len(positions), -1, np.int64)
-    candidates = positions[result]
+    candidates = positions[is_candidate]
     if len(candidates):
         size = len(window) - MARKER_SIZE + 1
         places = np.ndarray((size,), f"V{END_MARKER.size}", window, HEADER_SIZE, (1,))
         body = places[candidates].view(END_MARKER.dtype)
-        usual = np.logical_and.reduce([body[name] == stored for name, stored in USUAL_MARKER.items()])
-        usual &= (body["key_version"] >= 0) & (body["value_version"] >= 0)
-        usual &= (body["type"] == ABORT) | (body["type"] == COMMIT)
-        types[result] = np.where(usual, body["type"], -1)
+        is_usual = np.logical_and.reduce([body[name] == stored for name, stored in USUAL_MARKER.items()])
+        is_usual &= (body["key_version"] >= 0) & (body["value_version"] >= 0)
+        is_usual &= (body["type"] == ABORT) | (body["type"] == COMMIT)
+        types[is_candidate] = np.where(is_usual, body["type"], -1)
     return types

@@ -33,14 +33,14 @@ PADDING_FRAME, DATA_FRAME = 0xFE | 9 << 8, 0x01
 
 def valid(window: Buffer, batches: Headers) -> NDArray[np.bool_]:
     """Return for each batch, all of them whole in the window, whether its checksum matches."""
-    positions, ahead = batches.chain.positions, batches.chain.next
-    if ahead < SMALL_BATCH * len(positions) and _all_valid(window, batches):
+    positions, chain_end = batches.chain.positions, batches.chain.next
+    if chain_end < SMALL_BATCH * len(positions) and _all_valid(window, batches):
         return np.ones(len(positions), np.bool_)
     data, crc32c = memoryview(window), crc32c_function()
     sums = [
         crc32(data[begin + LEGACY_CRC_FROM : end]) if is_old else crc32c(data[begin + CRC_FROM : end])
         for (begin, end), is_old in zip(
-            pairwise([*positions, ahead]), is_legacy(batches.fields["magic"]).tolist(), strict=True
+            pairwise([*positions, chain_end]), is_legacy(batches.fields["magic"]).tolist(), strict=True
         )
     ]
     result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == batches.fields["crc"]
@@ -51,7 +51,7 @@ def _all_valid(window: Buffer, batches: Headers) -> bool:
     """Return whether all checksums are those of magic 2 and match; False is no verdict."""
     import cramjam
 
-    first, ahead, fields = batches.chain.positions[0], batches.chain.next, batches.fields
+    first, chain_end, fields = batches.chain.positions[0], batches.chain.next, batches.fields
     data = fields["batch_length"].astype(np.int64) - (CRC_FROM - LOG_OVERHEAD)
     if is_legacy(fields["magic"]).any() or data.max() > LARGEST_FRAME:
         return False
@@ -60,7 +60,7 @@ def _all_valid(window: Buffer, batches: Headers) -> bool:
     frames["data"] = DATA_FRAME | (data + FRAMES["sum"].itemsize) << 8
     crc = fields["crc"].astype(np.uint64)
     frames["sum"] = ((crc >> 15 | crc << 17) % (1 << 32) + 0xA282EAD8) % (1 << 32)  # as snappy masks it
-    stream = np.empty(len(STREAM_BEGINS) + ahead - first, np.uint8)
+    stream = np.empty(len(STREAM_BEGINS) + chain_end - first, np.uint8)
     stream[: len(STREAM_BEGINS)] = np.frombuffer(STREAM_BEGINS, np.uint8)
     body = stream[len(STREAM_BEGINS) :]
     body[:] = np.frombuffer(window, np.uint8, len(body), first)

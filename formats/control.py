@@ -89,11 +89,11 @@ def control_type(key: bytes | None) -> str:
 
 def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONGEST_CONTROL) -> ControlRecord:
     """Return what a control record says; CorruptError for null of a known type, others as `control_value`."""
-    parsed = control_key(key)
-    if parsed.type in VALUE_SCHEMAS and value is None:
-        raise CorruptError(0, f"{parsed.name} value", "a value", "null")
-    message = None if value is None else control_value(parsed.type, value, longest)
-    return ControlRecord(parsed.type, parsed.name, message)
+    key_fields = control_key(key)
+    if key_fields.type in VALUE_SCHEMAS and value is None:
+        raise CorruptError(0, f"{key_fields.name} value", "a value", "null")
+    message = None if value is None else control_value(key_fields.type, value, longest)
+    return ControlRecord(key_fields.type, key_fields.name, message)
 
 
 def control_value(

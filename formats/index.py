@@ -105,10 +105,10 @@ def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: 
         return NO_SLOT
     while low < high:
         middle = (low + high + 1) // 2
-        probed = value(middle)
-        if probed == target:
+        probe = value(middle)
+        if probe == target:
             return middle
-        if probed > target:
+        if probe > target:
             high = middle - 1
         else:
             low = middle

@@ -140,8 +140,8 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
         if stream is not None and codec:
             codec_position = position + ATTRIBUTES_POSITION
             raise CorruptError(codec_position, "codec", "0 inside a wrapper", codec).in_stream(stream)
-        offset, stored = java_long(header.offset + added), (header.magic, header.attributes, header.crc)
-        yield LegacyMessage(offset, timestamp, kind, *stored, position, data)
+        offset, fields = java_long(header.offset + added), (header.magic, header.attributes, header.crc)
+        yield LegacyMessage(offset, timestamp, kind, *fields, position, data)
 
 
 def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
@@ -175,10 +175,10 @@ def _survey(wrapper: BatchHeader, body: memoryview) -> tuple[int, int]:
         raise CorruptError(0, "messages", "one or more", "none that is whole")
     if wrapper.magic == 0 or wrapper.base_offset == 0:
         return 0, end
-    inner = _MESSAGE_PREFIX.unpack_from(body, last)[0]
-    if wrapper.base_offset < inner:
-        raise CorruptError(last, "offset", f"at most that of the wrapper, {wrapper.base_offset}", inner)
-    return wrapper.base_offset - inner, end
+    last_offset = _MESSAGE_PREFIX.unpack_from(body, last)[0]
+    if wrapper.base_offset < last_offset:
+        raise CorruptError(last, "offset", f"at most that of the wrapper, {wrapper.base_offset}", last_offset)
+    return wrapper.base_offset - last_offset, end
 
 
 def _whole_messages(body: memoryview) -> Iterator[tuple[int, int]]:

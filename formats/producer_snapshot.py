@@ -97,8 +97,8 @@ def read_snapshot(buffer: Buffer) -> ProducerSnapshot:
         expected = f"{header.entries_count} of {PRODUCER_ENTRY.size} bytes"
         raise TruncatedError(entries_end, "entries", expected, whole_entries)
     view = memoryview(buffer)
-    computed = crc32c(view[SNAPSHOT_CRC_FROM:])
-    if computed != header.crc:
-        raise CorruptError(2, "crc", SHOWN_CRC.format(computed), SHOWN_CRC.format(header.crc))
+    crc = crc32c(view[SNAPSHOT_CRC_FROM:])
+    if crc != header.crc:
+        raise CorruptError(2, "crc", SHOWN_CRC.format(crc), SHOWN_CRC.format(header.crc))
     entries = tuple(PRODUCER_ENTRY.rows(view[PRODUCER_SNAPSHOT_HEADER.size : end]))
     return ProducerSnapshot(version, header.crc, entries, len(buffer) - end)

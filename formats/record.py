@@ -136,8 +136,8 @@ def records(
         owner = _NO_SPANS if spans is None else _Spans(spans, f"record {number}")
         record, position = _record(header, data, position, append_time, most_headers, longest_keys, owner)
         if number == header.records_count - 1 and position != len(data):
-            counted, trailing_bytes = f"{header.records_count} records to the end", len(data) - position
-            raise CorruptError(position, "records", counted, f"{trailing_bytes} bytes more")
+            expected, trailing_bytes = f"{header.records_count} records to the end", len(data) - position
+            raise CorruptError(position, "records", expected, f"{trailing_bytes} bytes more")
         yield record
 
 

@@ -175,11 +175,11 @@ def _as_they_lie(
     """Yield the records of batches that nothing has to be done to, with the headers between them."""
     counts = headers["records_count"].astype(np.int64)
     ends = np.where(counts == 0, starts, ends)
-    claimed, first = np.cumsum(counts), 0
+    claimed_records, first = np.cumsum(counts), 0
     while first < len(starts):
-        before = claimed[first] - counts[first]
+        before = claimed_records[first] - counts[first]
         most = np.searchsorted(ends, starts[first] + CHUNK_BYTES, side="right")
-        most = min(most, np.searchsorted(claimed, before + CHUNK_RECORDS, side="right"))
+        most = min(most, np.searchsorted(claimed_records, before + CHUNK_RECORDS, side="right"))
         last = max(int(most), first + 1)
         base, batches = int(starts[first]), slice(first, last)
         data = b"".join((view[base : int(ends[last - 1])], ENDS_CHUNK))
@@ -351,8 +351,8 @@ def _columns(
     # a header has two bytes at least
     reader.bad |= (count < 0) | (count * 2 > end - positions)
     count[reader.bad] = 0
-    many = (count > MOST_HEADERS).nonzero()[0]
-    reader.bad[many], count[many] = True, 0
+    long_lists = (count > MOST_HEADERS).nonzero()[0]
+    reader.bad[long_lists], count[long_lists] = True, 0
     if int(count.sum()) > CHUNK_BYTES // 2:
         # one large batch: small ones together have no room for so many
         reader.bad[:], count[:] = True, 0

@@ -149,9 +149,9 @@ def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
-    usual = _usual(bytes(value))
-    if usual is not None:
-        return usual
+    record = _usual_record(bytes(value))
+    if record is not None:
+        return record
     collector = Collector(max(ELEMENTS_MAX, longest), replace_invalid_utf8=True)
     schema, layout, fields = remote.read_value(value, collector)
     return row_of(schema.api_key, layout, fields, tuple(collector.unknown_tags))
@@ -170,7 +170,7 @@ _ENDS = {b"\0": (remote.LAYOUT_3_6, False), b"\1\0\1\1": (remote.LAYOUT_4_0, Tru
 _text, _name = lru_cache(1 << 14)(uuid_text), lru_cache(1 << 14)(java_string)
 
 
-def _usual(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | None:
+def _usual_record(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | None:
     """Return a segment or an update as brokers since 3.6 write nearly all; None for any other value."""
     numbers = _NUMBERS.get(value[:SHORTEST_ENVELOPE])
     if numbers is None or len(value) == SHORTEST_ENVELOPE or not 0 < value[SHORTEST_ENVELOPE] < ONE_BYTE:

@@ -198,8 +198,8 @@ def _chunk_index(content: Mapping[str, Any]) -> ChunkIndex:
     if not chunk_size:
         raise CorruptError(0, "chunkIndex.originalChunkSize", "above 0", chunk_size)
     if kind == FIXED:
-        fixed = tuple(_number(content, name, f"chunkIndex.{name}") for name in _FIXED_SIZES)
-        return ChunkIndex(FIXED, chunk_size, file_size, fixed)
+        sizes = tuple(_number(content, name, f"chunkIndex.{name}") for name in _FIXED_SIZES)
+        return ChunkIndex(FIXED, chunk_size, file_size, sizes)
     sizes = _transformed_chunks(_member(content, "transformedChunks", "chunkIndex.transformedChunks", str))
     index = ChunkIndex(VARIABLE, chunk_size, file_size, sizes, tuple(accumulate(sizes)))
     if len(sizes) != max(index.chunk_count, 1):

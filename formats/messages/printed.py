@@ -72,8 +72,8 @@ def printed(
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error.moved(0))
     if isinstance(json, Unknown):
-        why = f"Found an unknown record version {json.version} for {json.api_key} type"
-        return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
+        text = f"Found an unknown record version {json.version} for {json.api_key} type"
+        return Printed(f"Error at offset {offset}, skipping. {text}", None, None)
     return Printed(key_text, _with_state_name(json) if topic == TRANSACTION_STATE else json, None)
 
 
@@ -149,22 +149,22 @@ def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
             nearest = decode_metadata(value, elements, replace_invalid_utf8=True, nearest=True)
             if isinstance(nearest, Message) and not any(map(_holds_structs, nearest.fields.values())):
                 return Printed(None, value_text(nearest, elements, record.version), None)
-            why = f"Failed to deserialize record with type {record.api_key}"
-            return Printed(None, f"Error at {offset}, skipping. {why}", None)
+            text = f"Failed to deserialize record with type {record.api_key}"
+            return Printed(None, f"Error at {offset}, skipping. {text}", None)
     except FormatError as error:
         return Printed(None, f"Error at {offset}, skipping. {error}", error.moved(0))
     if isinstance(record, Message):
         return Printed(None, value_text(record, elements), None)
-    why = f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {record.api_key}"
-    return Printed(None, f"Error at {offset}, skipping. {why}", None)
+    text = f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {record.api_key}"
+    return Printed(None, f"Error at {offset}, skipping. {text}", None)
 
 
 def _holds_structs(value: Value) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
-def _consumer_protocol(name: str, data: bytes, otherwise: str, collector: Collector) -> Any:
-    """Return the JSON of what a consumer wrote, or `otherwise` for bytes that are of another kind."""
+def _consumer_protocol(name: str, data: bytes, fallback: str, collector: Collector) -> Any:
+    """Return the JSON of what a consumer wrote, or `fallback` for bytes that are of another kind."""
     schema = group.CONSUMER_PROTOCOL[name]
     try:
         version, start = int16(data, 0)
@@ -173,7 +173,7 @@ def _consumer_protocol(name: str, data: bytes, otherwise: str, collector: Collec
         read_as = max(min(version, schema.versions.highest), schema.versions.lowest)
         fields, _ = reader(schema, read_as)(data, start, collector)
     except FormatError:
-        return otherwise
+        return fallback
     if version > schema.versions.highest and any(map(_holds_structs, fields.values())):
-        return otherwise
+        return fallback
     return to_json(schema, read_as, fields)

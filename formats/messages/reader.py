@@ -363,7 +363,7 @@ def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[V
     if not fields or not all(_is_fixed(inner) and inner.tag is None for inner in fields):
         return None
     names = [inner.name for inner in fields]
-    converted = [(inner.name, make) for inner in fields if (make := FIXED[inner.type][1]) is not None]
+    makers = [(inner.name, make) for inner in fields if (make := FIXED[inner.type][1]) is not None]
     size = fixed_layout(field.type, fields).size
     count_of_tags = fields[0]._replace(name="tagged_fields", type="int8")
     layout = fixed_layout(field.type, [*fields, count_of_tags] if version.flexible else fields)
@@ -374,7 +374,7 @@ def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[V
         structs: list[Value] = []
         for row in layout.all_values(buffer):
             values = dict(zip(names, row))  # noqa: B905 - the count of tags has no name
-            for name, make in converted:
+            for name, make in makers:
                 values[name] = make(values[name])
             structs.append(values)
         return structs
