@@ -96,8 +96,8 @@ def client_settings(servers: str, properties: Mapping[str, str]) -> ClientSettin
     for name, value in values.items():
         if "\0" in value:
             raise SettingError(f"{name}: expected no zero byte")
-    always = {"bootstrap.servers": servers, "log_level": 0}
-    return ClientSettings(servers, {"client.id": "kcli", **values, **always})
+    fixed_settings = {"bootstrap.servers": servers, "log_level": 0}
+    return ClientSettings(servers, {"client.id": "kcli", **values, **fixed_settings})
 
 
 def _store(

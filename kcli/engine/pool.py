@@ -60,16 +60,16 @@ def _outcomes(job: Map, work: deque[Sequence[Unit]], window: int) -> Iterator[Ou
             yield from _mapped(job, work, window, under_way)
         except BrokenProcessPool:
             lost_units = [unit for units, *_ in under_way for unit in units]
-            alone = _outcomes(job, deque([unit] for unit in lost_units), 1)
-            yield from alone if window > 1 else (failed(unit, "worker-died", DIED) for unit in lost_units)
+            repeats = _outcomes(job, deque([unit] for unit in lost_units), 1)
+            yield from repeats if window > 1 else (failed(unit, "worker-died", DIED) for unit in lost_units)
 
 
 def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[Call]) -> Iterator[Outcome]:
     """Yield outcomes until a worker dies: BrokenProcessPool. EngineMissingError where there can be none."""
-    used: dict[str, mmap.mmap] = {}
+    mmaps: dict[str, mmap.mmap] = {}
 
     def submit(units: Sequence[Unit]) -> Call:
-        with _file(directory, used) as file:
+        with _file(directory, mmaps) as file:
             pickle.dump((job, units, MOST_BYTES // window), file)
         return units, file.name, start_masked(executor.submit, _answer, file.name)
 
@@ -79,7 +79,7 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
                 while work and len(under_way) < window:
                     under_way.append(submit(work[0]))
                     work.popleft()
-                outcomes, remaining_units = _answered(*under_way[0], used)
+                outcomes, remaining_units = _answered(*under_way[0], mmaps)
                 under_way[:1] = [submit(remaining_units)] if remaining_units else []
                 yield from outcomes
     except BrokenProcessPool:
@@ -90,24 +90,24 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
         raise EngineMissingError(f"--jobs cannot work here, use --jobs 1 ({reason})") from error
 
 
-def _file(directory: str, used: dict[str, mmap.mmap]) -> IO[bytes]:
+def _file(directory: str, mmaps: dict[str, mmap.mmap]) -> IO[bytes]:
     """Return a file for a call: one whose answers are not in use any more, as it has pages, or a new one."""
-    for path in [path for path, answers in used.items() if answers.closed]:
-        del used[path]
+    for path in [path for path, answers in mmaps.items() if answers.closed]:
+        del mmaps[path]
         return open(path, "r+b")
     return NamedTemporaryFile(dir=directory, delete=False)
 
 
 def _answered(
-    units: Sequence[Unit], path: str, answer: Future[int], used: dict[str, mmap.mmap]
+    units: Sequence[Unit], path: str, answer: Future[int], mmaps: dict[str, mmap.mmap]
 ) -> tuple[list[Outcome], list[Unit]]:
     """Return the outcomes of a call, when they are there, and what is left of its units."""
     count = answer.result()
-    for earlier in used.values():
+    for answers in mmaps.values():
         with suppress(BufferError):  # rows that a writer holds
-            earlier.close()
+            answers.close()
     with open(path, "rb") as file:
-        used[path] = answers = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        mmaps[path] = answers = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     outcomes: list[Outcome] = []
     for _ in range(count):
         data, sizes = pickle.load(answers)  # noqa: S301 - by our own workers

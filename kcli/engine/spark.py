@@ -136,13 +136,13 @@ def _bins(units: Sequence[Unit], cores: int) -> Iterator[Sequence[Unit]]:
 
 def _start(jobs: Jobs, work: Work, line: deque[Bin], shape: Shape, directory: str | None) -> None:
     """Start the first bins that are not under way, once they fill a job, or the first of all is one."""
-    window, together, most_bytes = shape
+    window, bins_a_job, most_bytes = shape
     ready = [work_bin for work_bin in islice(line, window) if work_bin.job is None]
-    if line[0].job is not None and len(ready) < together:
+    if line[0].job is not None and len(ready) < bins_a_job:
         return
-    company = [work_bin for work_bin in ready if not work_bin.alone]
+    joint_bins = [work_bin for work_bin in ready if not work_bin.alone]
     groups = [[work_bin] for work_bin in ready if work_bin.alone]
-    groups += [company[start : start + together] for start in range(0, len(company), together)]
+    groups += [joint_bins[start : start + bins_a_job] for start in range(0, len(joint_bins), bins_a_job)]
     for group in groups:
         bins = [pickle.dumps((*work, list(work_bin.units)), pickle.HIGHEST_PROTOCOL) for work_bin in group]
         job = jobs.start(_runner(bins, directory, most_bytes), len(bins))
@@ -226,10 +226,10 @@ def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
     mounted there would be an error of its own.
     """
     directory = _directory(units)
-    around = {target.log_dir or os.path.dirname(target.path) for unit in units for target in unit.targets}
+    folders = {target.log_dir or os.path.dirname(target.path) for unit in units for target in unit.targets}
     paths = [
         *([] if directory is None else [directory]),
-        *sorted(path for path in map(os.path.abspath, around) if os.path.exists(path)),
+        *sorted(path for path in map(os.path.abspath, folders) if os.path.exists(path)),
     ]
     count = min(ASKED_AT_MOST, cores_of(session) * BINS_AT_ONCE_A_CORE)
     work = pickle.dumps((partial(look_for, paths), None, units[:1]), pickle.HIGHEST_PROTOCOL)

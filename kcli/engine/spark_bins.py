@@ -19,8 +19,8 @@ def consecutive_bins(
     total = sum(costs)
     count = count or max(cores * BINS_A_CORE, -(-total // most_bytes))
     middles = (end - (cost + 1) // 2 for end, cost in zip(accumulate(costs), costs, strict=True))
-    numbered = zip((middle * count // total for middle in middles), groups, strict=True)
-    for _, pairs in groupby(numbered, key=lambda pair: pair[0]):
+    numbered_groups = zip((middle * count // total for middle in middles), groups, strict=True)
+    for _, pairs in groupby(numbered_groups, key=lambda pair: pair[0]):
         yield [unit for _, group in pairs for unit in group]
 
 

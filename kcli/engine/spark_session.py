@@ -79,30 +79,30 @@ class Jobs:
         self._session = session
         self._name = f"kcli-{uuid.uuid4().hex}"
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="kcli-spark")
-        self._begun: list[Future[Any]] = []
+        self._jobs: list[Future[Any]] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for job in self._begun:
+        for job in self._jobs:
             job.cancel()
-        while wait(self._begun, timeout=0).not_done:
+        while wait(self._jobs, timeout=0).not_done:
             with suppress(Exception):  # the session has gone away, and the job with it
                 if is_connect(self._session):
                     self._session.interruptTag(self._name)
                 else:
                     self._session.sparkContext.cancelJobGroup(self._name)
-            wait(self._begun, timeout=CANCEL_SECONDS)  # a job may have begun just now
+            wait(self._jobs, timeout=CANCEL_SECONDS)  # a job may have begun just now
         self._threads.shutdown()
 
     def start(
         self, function: Callable[[Iterator[Any]], Iterator[Any]], tasks: int
     ) -> Future[dict[int, list[bytes]]]:
         """Start a job of so many tasks, by number; the result is the payloads of each, by their sequence."""
-        self._begun = [job for job in self._begun if not job.done()]
+        self._jobs = [job for job in self._jobs if not job.done()]
         job = self._threads.submit(self._run, function, tasks)
-        self._begun.append(job)
+        self._jobs.append(job)
         return job
 
     def _run(self, function: Callable[[Iterator[Any]], Iterator[Any]], tasks: int) -> dict[int, list[bytes]]:
@@ -230,10 +230,10 @@ def _reason(error: Exception, noise: str, master: str) -> str:
         )
     prefix = f"Spark does not start with master {master}" + (f" and SPARK_HOME {home}" if home else "")
     for text in (str(error), noise):
-        raised = [match for line in text.splitlines() if (match := JAVA_EXCEPTION.fullmatch(line.strip()))]
-        if raised:
-            causes = [match for match in raised if match[1] == "Caused by: "]
-            reason = (causes or raised[:1])[-1][2]
+        matches = [match for line in text.splitlines() if (match := JAVA_EXCEPTION.fullmatch(line.strip()))]
+        if matches:
+            causes = [match for match in matches if match[1] == "Caused by: "]
+            reason = (causes or matches[:1])[-1][2]
             return f"{prefix}: {reason}" + (f"; {INSTALL_JAVA}" if reason.startswith(JAVA_TO_BLAME) else "")
     printed = (line.strip() for line in noise.splitlines() if line.strip())
     # without an exception it was Java that ended

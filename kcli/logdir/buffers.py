@@ -285,9 +285,9 @@ class DataFile:
         """
         while True:
             status = os.fstat(self._fd)
-            grown = status.st_size - self._opened
-            if grown or not is_torn or abs(time.time_ns() - status.st_mtime_ns) > WRITING_MS * 1_000_000:
-                return grown
+            growth = status.st_size - self._opened
+            if growth or not is_torn or abs(time.time_ns() - status.st_mtime_ns) > WRITING_MS * 1_000_000:
+                return growth
             time.sleep(WRITING_STEP)
 
 

@@ -96,7 +96,7 @@ def changed_since(directory: str, since_ns: int) -> bool:
     return max(changes) >= since_ns - CLOCK_MS * 1_000_000
 
 
-def comes_true(changing: str, holds: Callable[[], bool]) -> bool:
+def comes_true(path: str, holds: Callable[[], bool]) -> bool:
     """Return whether something holds, as soon as it does.
 
     Asked again while a file or directory changed a moment ago, for LONGEST_WAIT at most. A broker makes a
@@ -106,10 +106,10 @@ def comes_true(changing: str, holds: Callable[[], bool]) -> bool:
     end = time.monotonic() + LONGEST_WAIT
     while not holds():
         try:
-            since = time.time_ns() - os.stat(changing).st_ctime_ns
+            age_ns = time.time_ns() - os.stat(path).st_ctime_ns
         except OSError:
             return holds()
-        if abs(since) > SETTLING_MS * 1_000_000 or time.monotonic() > end:
+        if abs(age_ns) > SETTLING_MS * 1_000_000 or time.monotonic() > end:
             return False
         time.sleep(STEP)
     return True

@@ -172,8 +172,8 @@ def _unformatted(arguments: Iterable[str], file_set: FileSet) -> dict[str, str]:
     candidates = {} if is_alone else {shown(path): path for path in arguments if _is_empty(path)}
     candidates |= of_server
     codes = {NO_LOG_DIR, "not-found"} if is_alone else {NO_LOG_DIR}
-    failed = (failure.path for failure in file_set.failures if failure.code in codes)
-    return {path: candidates[path] for path in failed if path in candidates}
+    failed_paths = (failure.path for failure in file_set.failures if failure.code in codes)
+    return {path: candidates[path] for path in failed_paths if path in candidates}
 
 
 def _is_empty(path: str) -> bool:

@@ -58,10 +58,10 @@ class PackedLog(DataFile):
         super().__init__(path, reading)
         self._manifest = manifest
         self._chunks: dict[int, bytes] = {}
-        stored = manifest.chunk_index.stored_size
-        if self.size < stored:
+        stored_size = manifest.chunk_index.stored_size
+        if self.size < stored_size:
             self.close()
-            raise file_error(path, TruncatedError(self.size, "chunks", f"{stored} bytes", self.size))
+            raise file_error(path, TruncatedError(self.size, "chunks", f"{stored_size} bytes", self.size))
         self.size = manifest.chunk_index.original_file_size
 
     def read(self, position: int, length: int) -> bytes:
@@ -124,8 +124,8 @@ def open_log(path: str, reading: Reading = AS_IT_COMES) -> DataFile:
     """Open a log, unpacked where the plugin stored it. FileError `encrypted`, `no-manifest`."""
     if parse_file(os.path.basename(path)).scheme != IN_TIERED_STORAGE:
         return DataFile(path, reading)
-    beside = manifest_path(path)
-    if beside is None:
+    manifest_file = manifest_path(path)
+    if manifest_file is None:
         file = DataFile(path, reading)
         if file.read(0, len(ZSTD_FRAME)) == ZSTD_FRAME:
             file.close()
@@ -134,7 +134,7 @@ def open_log(path: str, reading: Reading = AS_IT_COMES) -> DataFile:
             )
             raise FileError(path, NO_MANIFEST, message)
         return file
-    manifest = read_manifest(beside)
+    manifest = read_manifest(manifest_file)
     _refuse_encrypted(path, manifest)
     return PackedLog(path, manifest, reading) if manifest.compression else DataFile(path, reading)
 
@@ -179,11 +179,11 @@ def with_parts(target: Target) -> list[Target]:
 
 
 def _parts(path: str) -> "dict[str, StoredPart]":
-    beside = manifest_path(path)
-    if beside is None:
+    manifest_file = manifest_path(path)
+    if manifest_file is None:
         message = f"there is no .{MANIFEST_EXTENSION} beside it, which says where each index lies"
         raise FileError(path, NO_MANIFEST, message)
-    manifest = read_manifest(beside)
+    manifest = read_manifest(manifest_file)
     _refuse_encrypted(path, manifest)
     return manifest.indexes
 

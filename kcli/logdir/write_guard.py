@@ -40,10 +40,10 @@ def scratch_directory() -> str:
     """Return $TMPDIR or the first fit one of PLACES, for `tempfile` from now on. FileNotFoundError."""
     import tempfile
 
-    chosen = os.environ.get("TMPDIR", "")
-    for directory in filter(os.path.isabs, (chosen, *PLACES)):
+    tmpdir = os.environ.get("TMPDIR", "")
+    for directory in filter(os.path.isabs, (tmpdir, *PLACES)):
         if len(os.fsencode(directory)) <= LONGEST_DIRECTORY and os.access(directory, os.W_OK | os.X_OK):
-            if directory is chosen and log_dir_around(directory) is not None:
+            if directory is tmpdir and log_dir_around(directory) is not None:
                 continue  # a broker would find the file, and not start
             tempfile.tempdir = directory
             return directory
