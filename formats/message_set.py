@@ -39,14 +39,14 @@ class MessageSet(NamedTuple):
     """The messages of one entry of a log: of a wrapper those inside, else the message itself.
 
     `body` is their bytes, decompressed; `stream` the byte of the entry where the codec's stream begins, None
-    without a codec. `added` is what their offsets count from. `end` is the byte of `body` after the last
+    without a codec. `base` is what their offsets count from. `end` is the byte of `body` after the last
     whole message.
     """
 
     header: BatchHeader
     body: memoryview
     stream: int | None
-    added: int
+    base: int
     end: int
 
     @property
@@ -117,15 +117,15 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
     except FormatError as error:
         raise error.moved(stream) from error
     try:
-        added, messages_end = _survey(header, body)
+        base, messages_end = _survey(header, body)
     except FormatError as error:
         raise error.in_stream(stream) from error
-    return MessageSet(header, body, stream, added, messages_end)
+    return MessageSet(header, body, stream, base, messages_end)
 
 
 def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
     """Yield the messages of a set by their headers; CorruptError at one that is a wrapper itself."""
-    wrapper, added, stream = opened.header, opened.added, opened.stream
+    wrapper, base, stream = opened.header, opened.base, opened.stream
     is_append_time = stream is not None and wrapper.timestamp_type == batch.LOG_APPEND_TIME
     for position, end in _whole_messages(opened.body[: opened.end]):
         data = opened.body[position:end]
@@ -140,7 +140,7 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
         if stream is not None and codec:
             codec_position = position + ATTRIBUTES_POSITION
             raise CorruptError(codec_position, "codec", "0 inside a wrapper", codec).in_stream(stream)
-        offset, fields = java_long(header.offset + added), (header.magic, header.attributes, header.crc)
+        offset, fields = java_long(header.offset + base), (header.magic, header.attributes, header.crc)
         yield LegacyMessage(offset, timestamp, kind, *fields, position, data)
 
 
