@@ -83,8 +83,8 @@ def _read_entry(entry: bytes) -> tuple[str, dict[str, Any]]:
     if version != FLAT_VERSION:
         raise UnsupportedError(0, "version", FLAT_VERSION, version)
     message = read_message(schema, FLAT_VERSION, entry, position, Collector())
-    if message.rest:
-        raise CorruptError(len(entry) - len(message.rest), "value", "its end", f"{len(message.rest)} bytes")
+    if message.tail:
+        raise CorruptError(len(entry) - len(message.tail), "value", "its end", f"{len(message.tail)} bytes")
     return schema.name, message.fields
 
 

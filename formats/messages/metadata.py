@@ -240,6 +240,6 @@ def decode_metadata(
     collector.span(f"{schema.name} record type", after_frame, after_key, api_key)
     collector.span(f"{schema.name} record version", after_key, start, version)
     message = reader.read_message(schema, read_as, value, start, collector)
-    if message.rest:
-        raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
+    if message.tail:
+        raise CorruptError(len(value) - len(message.tail), schema.name, "no more bytes", len(message.tail))
     return message

@@ -425,7 +425,7 @@ class Message(NamedTuple):
 
     `version` is the declared version that it was read as: a layout's number where Kafka writes 0 for all of
     them (see `formats.messages.remote`). Fields of other versions are not there; tagged fields that were left
-    out have their default. `rest` are bytes after the message, which Kafka does not look at; `replaced` are
+    out have their default. `tail` are bytes after the message, which Kafka does not look at; `replaced` are
     tagged fields that came again, of which the last is in `fields`.
     """
 
@@ -434,7 +434,7 @@ class Message(NamedTuple):
     version: int
     fields: dict[str, Value]
     unknown_tags: tuple[UnknownTag, ...]
-    rest: bytes
+    tail: bytes
     replaced: tuple[UnknownTag, ...] = ()
 
 
@@ -455,8 +455,8 @@ def read_message(
 
 
 def message_of(
-    schema: Schema, version: int, fields: dict[str, Value], rest: bytes, collector: Collector
+    schema: Schema, version: int, fields: dict[str, Value], tail: bytes, collector: Collector
 ) -> Message:
     """Return fields that were read, with what the collector has."""
     unknown, replaced = tuple(collector.unknown_tags), tuple(collector.replaced)
-    return Message(schema.name, schema.api_key, version, fields, unknown, rest, replaced)
+    return Message(schema.name, schema.api_key, version, fields, unknown, tail, replaced)

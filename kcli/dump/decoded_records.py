@@ -158,7 +158,7 @@ class _Errors(list[str]):
 
 
 def _not_shown(message: Message) -> list[str]:
-    parts = [f"bytes after {message.name}: {len(message.rest)}"] if message.rest else []
+    parts = [f"bytes after {message.name}: {len(message.tail)}"] if message.tail else []
     if message.unknown_tags:
         tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_DECODERS])
         more = len(message.unknown_tags) - TAGS_DECODERS

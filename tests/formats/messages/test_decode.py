@@ -55,7 +55,7 @@ def test_decoded_as_kafkas_converter_writes_it(messages: list[Made]):
     for message in messages:
         found = message.decode()
         assert isinstance(found, Message)
-        assert (found.name, found.version, found.rest) == (message.name, message.version, b"")
+        assert (found.name, found.version, found.tail) == (message.name, message.version, b"")
         assert json_text(message_json(found)) == message.json
         assert sorted(found.unknown_tags) == sorted(UnknownTag(*tag) for tag in message.unknown_tags)
 
@@ -83,7 +83,7 @@ def test_tombstone_and_null_key():
 
 def test_bytes_after_a_message():
     """Kafka does not look at them after a coordinator's record, and refuses a metadata record."""
-    assert decode_key(CONSUMER_OFFSETS, OFFSET_KEY + b"x").rest == b"x"
+    assert decode_key(CONSUMER_OFFSETS, OFFSET_KEY + b"x").tail == b"x"
     with pytest.raises(CorruptError) as raised:
         decode_metadata(bytes.fromhex("01 14 00 00 ff"))
     assert raised.value.position == 4
@@ -174,7 +174,7 @@ def test_tags_as_kafka_takes_them(
     data = bytes.fromhex(HASH + tags)
     places: list[FieldSpan] = []
     found = decode_value(CONSUMER_OFFSETS, 3, data, spans=places)
-    assert (found.fields["metadataHash"], found.rest) == (value, b"")
+    assert (found.fields["metadataHash"], found.tail) == (value, b"")
     assert found.unknown_tags == tuple(UnknownTag(found.name, *tag) for tag in unknown)
     assert found.replaced == tuple(UnknownTag(found.name, *tag) for tag in replaced)
     assert [span.start for span in places] == [0, *(span.end for span in places[:-1])]

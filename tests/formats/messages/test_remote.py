@@ -71,7 +71,7 @@ def test_the_row_holds_what_the_fields_say():
         record = decode(value)
         message = decode_remote(value)
         assert message.name == type(record).__name__ + "Record"
-        assert (message.rest, message.unknown_tags) == (b"", ())
+        assert (message.tail, message.unknown_tags) == (b"", ())
         assert LAYOUTS[message.version] == record.layout
         assert flat(message.fields) == columns_of(record)
 
