@@ -226,7 +226,7 @@ def _rows(
     with progress(units, run.output, run.view) as done:
         for outcome in interruptible(outcomes()):
             run.summary.add(outcome, differs)
-            has_rows = has_rows or bool(outcome.rows or outcome.taken) or outcome.partial is True
+            has_rows = has_rows or bool(outcome.rows or outcome.written_rows) or outcome.partial is True
             yield from outcome.rows
             done(outcome)
     if not has_rows and units and not run.summary.failures:

@@ -47,7 +47,7 @@ class RunSummary:
         if outcome.error is not None:
             self.failures.append(outcome.error)
         self.parts.extend(outcome.parts)
-        has_rows = outcome.taken or any(
+        has_rows = outcome.written_rows or any(
             not (isinstance(item, TextBlock) and item.is_title) for item in outcome.rows
         )
         self.answered += bool(has_rows) or (outcome.continuation is None and outcome.error is None)

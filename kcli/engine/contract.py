@@ -72,7 +72,7 @@ class Outcome:
     findings: list[Finding] = field(default_factory=list)
     error: Failure | None = None
     continuation: Unit | None = None
-    taken: int = 0  # rows that a worker wrote to a file
+    written_rows: int = 0  # that a worker wrote to a file
     parts: tuple[object, ...] = ()  # the files of a worker that end here
     ran_past_end: bool = False  # no batch ends where the range of a log does: this goes on to the log's end
     partial: object = None  # what a reduce works on, picklable

@@ -76,7 +76,7 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
                     total,
                     findings=[*total.findings, *outcome.findings],
                     error=outcome.error or total.error,
-                    taken=total.taken + len(outcome.rows),
+                    written_rows=total.written_rows + len(outcome.rows),
                     ran_past_end=total.ran_past_end or outcome.ran_past_end,
                     partial=outcome.partial,
                 )

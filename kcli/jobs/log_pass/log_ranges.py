@@ -38,7 +38,7 @@ def drop_after_end(left: Outcome | None, right: Outcome | None) -> Outcome:
         right,
         rows=[*left.rows, *right.rows],
         findings=[*left.findings, *right.findings],
-        taken=left.taken + right.taken,
+        written_rows=left.written_rows + right.written_rows,
         parts=left.parts + right.parts,
         partial=_has_ended(right),
     )

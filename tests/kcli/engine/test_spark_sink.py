@@ -44,7 +44,7 @@ class TestEngine:
 
         assert [outcome.number for outcome in outcomes] == list(range(6))
         assert [(outcome.rows, outcome.continuation) for outcome in outcomes] == [([], None)] * 6
-        assert [outcome.taken for outcome in outcomes] == [2, 4, 0, 72, 0, 2]
+        assert [outcome.written_rows for outcome in outcomes] == [2, 4, 0, 72, 0, 2]
         errors = {outcome.number: outcome.error.error for outcome in outcomes if outcome.error}
         assert errors == {2: "corrupt", 4: "internal"}
         assert [finding.code for outcome in outcomes for finding in outcome.findings] == ["LOG-005"]
