@@ -40,7 +40,7 @@ class Unit:
     start: int = 0
     end: int = 0  # exclusive; 0 is the file's end
     resume: ResumePoint | None = None  # where a continuation goes on
-    known: object = field(default=None, compare=False)  # what is known of the file before `start`
+    facts: object = field(default=None, compare=False)  # of the file before `start`
 
     @property
     def target(self) -> Target:

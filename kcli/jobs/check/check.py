@@ -123,8 +123,8 @@ class CheckLog:
             return self._log_dir(unit)
         if unit.target.kind == PARTITION:
             return self._partition(unit)
-        if isinstance(unit.known, SegmentFacts):
-            return CheckedUnit(ScannedUnit(unit), segment=unit.known)
+        if isinstance(unit.facts, SegmentFacts):
+            return CheckedUnit(ScannedUnit(unit), segment=unit.facts)
         if not is_segment(unit.target):
             return CheckedUnit(common.until_whole(unit, lambda: self.scan.read(unit), lambda one: one.error))
         return common.until_whole(unit, lambda: self._segment(unit), lambda one: one.scanned.error)

@@ -74,7 +74,7 @@ class IncrementalState:
         if is_torn or lost_snapshots or not has_grown or _has_swaps(directory):
             known.clear()
         return [
-            replace(unit, known=_facts(unit.target, known[base][1]))
+            replace(unit, facts=_facts(unit.target, known[base][1]))
             if is_segment(unit.target) and (base := _base(unit.target)) in known.keys() - changed
             else unit
             for unit in logs
