@@ -105,7 +105,7 @@ class RecordColumns(NamedTuple):
         return control[self.batch].nonzero()[0] if control.any() else self.batch[:0]
 
 
-def taken(columns: RecordColumns, numbers: Ints) -> RecordColumns:
+def subset(columns: RecordColumns, numbers: Ints) -> RecordColumns:
     """Return some of the records by their numbers, rising; the batches' headers and the data stay whole."""
     record_fields = {name: getattr(columns, name)[numbers] for name in RECORD_ARRAYS}
     count = record_fields["headers_count"]

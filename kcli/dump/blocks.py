@@ -23,7 +23,7 @@ from formats.errors import FormatError
 from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
-from formats.record_columns import CHUNK_BYTES, RecordColumns, taken
+from formats.record_columns import CHUNK_BYTES, RecordColumns, subset
 from kcli.dump.options import DumpOptions, RecordFilter
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.bulk import Window
@@ -217,7 +217,7 @@ def select_rows(block: Block, numbers: Ints, keep: Mask) -> Block:
     """Return some of the records of a block, and some of its batches: all of which there are such records."""
     if block.records is None:
         return block
-    records = taken(block.records, numbers)
+    records = subset(block.records, numbers)
     records = records._replace(
         headers=records.headers[keep],
         batch=(np.cumsum(keep) - 1)[records.batch],

@@ -16,7 +16,7 @@ from formats.batch import LOG_OVERHEAD, MAX_INT
 from formats.bounds import RAISES_THE_BOUND
 from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, read_header
 from formats.names import OFFSET_INDEX, TIME_INDEX
-from formats.record_columns import FallbackBatch, record_columns, taken
+from formats.record_columns import FallbackBatch, record_columns, subset
 from kcli.dump import blocks
 from kcli.dump.blocks import Block, Problem, block_of, part_of, valid_of
 from kcli.dump.options import DumpOptions, in_range
@@ -292,7 +292,7 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         if not skip:
             yield block._replace(records=part)
         elif skip < len(part.offset):
-            yield block._replace(records=taken(part, np.arange(skip, len(part.offset))))
+            yield block._replace(records=subset(part, np.arange(skip, len(part.offset))))
 
 
 UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})

@@ -263,7 +263,7 @@ TWINS = {
 }
 
 NO_TWIN = {
-    record_columns.taken: "chooses among columns that are read",
+    record_columns.subset: "chooses among columns that are read",
     flat.flat_printer: "messages/test_flat.py compares what it prints",
 }
 
