@@ -66,9 +66,9 @@ def describe_torn(stop: Stop) -> str:
 class FileBatch(NamedTuple):
     """A batch as `nextBatch` returns it.
 
-    Position and size in bytes, its first fields, and where its header lies. The header begins at byte `at` of
-    `window`; the whole batch lies there where nothing is hopped over and it does not cross the end of a
-    window.
+    Position and size in bytes, its first fields, and where its header lies. The header begins at byte
+    `header_at` of `window`; the whole batch lies there where nothing is hopped over and it does not cross the
+    end of a window.
     """
 
     position: int
@@ -76,7 +76,7 @@ class FileBatch(NamedTuple):
     base_offset: int
     magic: int
     window: bytes
-    at: int
+    header_at: int
 
 
 class Batch(NamedTuple):

@@ -92,7 +92,7 @@ def _runs(log: ReplicaLog, width: int) -> Iterator[_Run]:
         batch = log.batch()
         if batch is None:
             return
-        header = read_header(batch.window, batch.at)
+        header = read_header(batch.window, batch.header_at)
         begins = header.base_offset, header.last_offset, header.partition_leader_epoch
         pieces = _pieces(log, batch.size, has_epoch=not is_legacy(header.magic))
         yield _Run(*begins, 1, batch.size, pieces)

@@ -137,7 +137,7 @@ class ReplicaLog:
         batch = self.batch()
         if batch is None:
             return True
-        header = read_header(batch.window, batch.at)
+        header = read_header(batch.window, batch.header_at)
         base = self._segments[self._number].base_offset
         return self._position == 0 and (is_legacy(header.magic) or header.base_offset == base)
 
@@ -229,8 +229,8 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
         one, other = here.batch(), there.batch()
         if one is None and other is None:
             return
-        first = None if one is None else read_header(one.window, one.at)
-        second = None if other is None else read_header(other.window, other.at)
+        first = None if one is None else read_header(one.window, one.header_at)
+        second = None if other is None else read_header(other.window, other.header_at)
         if first is not None and (second is None or first.last_offset < second.base_offset):
             difference = _alone(here, there, first, ONLY_HERE, passed)
         elif second is not None and (first is None or second.last_offset < first.base_offset):
@@ -283,7 +283,7 @@ def _alone(
 def _taken(log: ReplicaLog) -> Extent:
     batch = log.batch()
     assert batch is not None, "there is a batch"
-    extent = Extent(1, batch.size, read_header(batch.window, batch.at).partition_leader_epoch)
+    extent = Extent(1, batch.size, read_header(batch.window, batch.header_at).partition_leader_epoch)
     log.skip()
     return extent
 
@@ -296,7 +296,7 @@ def _overlapping(here: ReplicaLog, there: ReplicaLog, first: int) -> ReplicaRang
         is_growing = False
         for number, log in enumerate((here, there)):
             while (batch := log.batch()) is not None:
-                header = read_header(batch.window, batch.at)
+                header = read_header(batch.window, batch.header_at)
                 if header.base_offset > last:
                     break
                 last = max(last, header.last_offset)

@@ -108,7 +108,7 @@ def is_wrapper(batch: FileBatch) -> bool:
 
 def _codec(batch: FileBatch) -> int:
     """Return the codec of a message of magic 0 or 1."""
-    return int(_ATTRIBUTES.unpack_from(batch.window, batch.at)[0] & COMPRESSION_CODEC_MASK)
+    return int(_ATTRIBUTES.unpack_from(batch.window, batch.header_at)[0] & COMPRESSION_CODEC_MASK)
 
 
 def _refusal(error: FormatError, codec: int) -> str:
@@ -130,7 +130,7 @@ def last_offset(log: DataFile, batch: FileBatch) -> int:
     if is_legacy(batch.magic):
         return batch.base_offset
     _whole_header(log, batch)
-    return batch.base_offset + int(_DELTA.unpack_from(batch.window, batch.at)[0])
+    return batch.base_offset + int(_DELTA.unpack_from(batch.window, batch.header_at)[0])
 
 
 def header(log: DataFile, batch: FileBatch) -> BatchHeader:
@@ -138,14 +138,14 @@ def header(log: DataFile, batch: FileBatch) -> BatchHeader:
     if not is_legacy(batch.magic):
         _whole_header(log, batch)
     try:
-        return read_header(batch.window, batch.at)
+        return read_header(batch.window, batch.header_at)
     except FormatError as error:
         exception = ILLEGAL_ARGUMENT if batch.magic < 0 else KAFKA_EXCEPTION
         raise BrokerError(exception, log.path, batch.position, f"{error.field}: {error.found}") from error
 
 
 def _whole_header(log: DataFile, batch: FileBatch) -> None:
-    if batch.at + format_of(batch.magic).layout.size > len(batch.window):
+    if batch.header_at + format_of(batch.magic).layout.size > len(batch.window):
         raise BrokerError(KAFKA_EXCEPTION, log.path, batch.position, "the file ends inside a batch header")
 
 

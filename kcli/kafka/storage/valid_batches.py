@@ -117,7 +117,7 @@ def _ensure_valid(log: DataFile, batch: FileBatch) -> None:
     if not is_legacy(batch.magic) and batch.size < form.layout.size:
         message = f"a batch of {batch.size} bytes, its header alone has {form.layout.size}"
         raise BrokerError(CORRUPT_RECORD, log.path, batch.position, message)
-    view = memoryview(batch.window)[batch.at : batch.at + batch.size]
+    view = memoryview(batch.window)[batch.header_at : batch.header_at + batch.size]
     if len(view) == batch.size and is_legacy(batch.magic):
         valid = is_valid(view)
     else:
