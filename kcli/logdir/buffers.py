@@ -219,7 +219,7 @@ class DataFile:
     def read(self, position: int, length: int) -> bytes:
         """Return `length` bytes, fewer only at the end. FileError `changed` if it shrank, `read-failed`."""
         length = min(length, self.size - position)
-        return self._stored(position, length) if length > 0 else b""
+        return self._stored(self.start + position, length) if length > 0 else b""
 
     def _stored(self, position: int, length: int) -> bytes:
         """Return bytes of the file as it is stored, all of which lay in it when it was opened."""
@@ -237,7 +237,7 @@ class DataFile:
 
     def read_into(self, view: memoryview, position: int) -> None:
         """Fill `view` with the bytes at `position`, all of which lay in the file. FileError as of `read`."""
-        filled = 0
+        position, filled = self.start + position, 0
         try:
             while filled < len(view):
                 count = os.preadv(self._fd, [view[filled:]], position + filled)
@@ -302,15 +302,6 @@ class FilePart(DataFile):
             self.close()
             raise file_error(path, TruncatedError(self.size, "indexes", f"{start + size} bytes", self.size))
         self.start, self.size = start, size
-
-    def read(self, position: int, length: int) -> bytes:
-        """As of DataFile, of the part."""
-        length = min(length, self.size - position)
-        return self._stored(self.start + position, length) if length > 0 else b""
-
-    def read_into(self, view: memoryview, position: int) -> None:
-        """As of DataFile, of the part."""
-        super().read_into(view, self.start + position)
 
 
 def read_whole(path: str, limit: int = WHOLE_FILE_LIMIT) -> bytes:
