@@ -154,8 +154,7 @@ def log_dir_targets(file_set: FileSet) -> list[Target]:
 
 
 def _metadata_dirs(log_dirs: Iterable[str], server: Server) -> dict[str, str]:
-    metadata_log_dirs = [server.metadata_log_dir] if server.metadata_log_dir else []
-    return metadata_dirs([*dict.fromkeys((*log_dirs, *metadata_log_dirs))])
+    return metadata_dirs([*filter(None, (*log_dirs, server.metadata_log_dir))])
 
 
 def with_unformatted(file_set: FileSet) -> FileSet:
