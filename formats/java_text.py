@@ -68,7 +68,7 @@ class Line(NamedTuple):
 
     def corrupt(self, expected: str) -> CorruptError:
         """Return the error that this line is not what was expected."""
-        return CorruptError(self.position, self.field, expected, shown(self.text))
+        return CorruptError(self.position, self.field, expected, excerpt(self.text))
 
 
 EMPTY_FILE = "an empty file, as a full disk or a power cut leaves one"
@@ -98,7 +98,7 @@ def left_by_a_crash(name: str, data: Buffer) -> str | None:
     return CUT_SHORT if is_cut else None
 
 
-def shown(text: str) -> str:
+def excerpt(text: str) -> str:
     """Return a text in quotes, cut to a bounded length, fit for an error."""
     if text and not text.strip("\0"):
         return "NUL bytes"

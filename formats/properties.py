@@ -22,7 +22,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
-from formats.java_text import INT_BITS, LONG_BITS, Line, byte_lines, integer, lines, shown, split
+from formats.java_text import INT_BITS, LONG_BITS, Line, byte_lines, excerpt, integer, lines, split
 from formats.primitives import uuid_bytes, uuid_text
 from formats.types import Buffer
 
@@ -203,7 +203,7 @@ def _unescape(line: Line, text: str) -> str:
 def _property_number(text: str, key: str, line: Line) -> int:
     value = integer(text, INT_BITS)
     if value is None:
-        raise CorruptError(line.position, f"{line.field}, {key}", "a 32-bit number", shown(text))
+        raise CorruptError(line.position, f"{line.field}, {key}", "a 32-bit number", excerpt(text))
     return value
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from formats.batch import MAX_INT
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
-from formats.java_text import INT_BITS, LONG_BITS, byte_lines, integer, shown
+from formats.java_text import INT_BITS, LONG_BITS, byte_lines, excerpt, integer
 from formats.json_text import read_object
 from formats.primitives import uuid_bytes, uuid_text
 from formats.types import Buffer
@@ -78,14 +78,14 @@ def _number(content: dict[str, Any], key: str, bits: int) -> int:
     value = _required(content, key)
     number = integer(str(value), bits) if type(value) is int else None
     if number is None:
-        raise CorruptError(0, key, f"a {bits}-bit number", shown(str(value)))
+        raise CorruptError(0, key, f"a {bits}-bit number", excerpt(str(value)))
     return number
 
 
 def _text(content: dict[str, Any], key: str) -> str:
     value = _required(content, key)
     if not isinstance(value, str):
-        raise CorruptError(0, key, "a text", shown(str(value)))
+        raise CorruptError(0, key, "a text", excerpt(str(value)))
     return value
 
 
@@ -100,5 +100,5 @@ def _voters(value: Any) -> tuple[int, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise CorruptError(0, "currentVoters", "an array", shown(str(value)))
+        raise CorruptError(0, "currentVoters", "an array", excerpt(str(value)))
     return tuple(_number(voter if isinstance(voter, dict) else {}, "voterId", INT_BITS) for voter in value)

@@ -8,10 +8,10 @@ from formats.java_text import (
     FOUND_MAX,
     INT_BITS,
     LONG_BITS,
+    excerpt,
     integer,
     java_string,
     lines,
-    shown,
     split,
 )
 
@@ -69,5 +69,5 @@ def test_text_has_as_many_marks_as_that_of_java(data, text):
 
 
 def test_what_an_error_repeats_is_bounded():
-    assert shown("x" * FOUND_MAX) == repr("x" * FOUND_MAX)
-    assert shown("x" * (FOUND_MAX + 1)) == repr("x" * FOUND_MAX + "...")
+    assert excerpt("x" * FOUND_MAX) == repr("x" * FOUND_MAX)
+    assert excerpt("x" * (FOUND_MAX + 1)) == repr("x" * FOUND_MAX + "...")
