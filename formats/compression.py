@@ -243,7 +243,7 @@ def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
     flags, largest, position = _lz4_frame(data, magic)
     out, room = bytearray(), bytearray(largest)
     while size := _little_uint32(data, position, "lz4 block size") & ~LZ4_STORED:
-        stored = data[position + 3] & 0x80
+        is_stored = data[position + 3] & 0x80
         start = position + 4
         if size > largest:
             raise CorruptError(position, "lz4 block size", f"at most {largest}", size)
@@ -251,8 +251,8 @@ def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
             raise TruncatedError(position, "lz4 block", f"{size} bytes", len(data) - start)
         block = data[start : start + size]
         try:
-            end = None if stored else cramjam.lz4.decompress_block_into(block, room, output_len=len(room))
-            out += block if stored else room[:end]
+            end = None if is_stored else cramjam.lz4.decompress_block_into(block, room, output_len=len(room))
+            out += block if is_stored else room[:end]
         except cramjam.DecompressionError as error:
             raise CorruptError(start, "lz4 block", f"at most {largest} bytes", str(error)) from error
         if len(out) > limit:

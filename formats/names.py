@@ -264,28 +264,28 @@ def _segment_file(name: str) -> FileName | None:
     match = _SEGMENT.fullmatch(name)
     if match is None:
         return None
-    stem, between, extension, suffix = match.groups()
+    stem, insert, extension, suffix = match.groups()
     kind = EXTENSION_KINDS.get(extension)
     base_offset = integer(stem, LONG_BITS)
     if kind is not None and base_offset is not None:
-        is_canonical = between is None and stem == file_prefix(base_offset)
-        inserted = "" if between is None else f".{between}"
+        is_canonical = insert is None and stem == file_prefix(base_offset)
+        inserted = "" if insert is None else f".{insert}"
         return FileName(
             name, kind, IN_PARTITION, base_offset, suffix, is_canonical=is_canonical, inserted=inserted
         )
-    if between is not None:
+    if insert is not None:
         return None
     start, _, segment_id = stem.partition("_")
     base_offset = integer(start, LONG_BITS)
     if kind is not None and base_offset is not None and _UUID_PATTERN.fullmatch(segment_id):
         is_canonical = start == str(base_offset)
         return FileName(name, kind, IN_INDEX_CACHE, base_offset, suffix, None, segment_id, is_canonical)
-    tiered = _TIERED_STEM.fullmatch(stem)
+    tiered_match = _TIERED_STEM.fullmatch(stem)
     kind = TIERED_EXTENSION_KINDS.get(extension)
-    base_offset = integer(tiered.group(1), LONG_BITS) if tiered else None
-    if tiered and kind and base_offset is not None:
-        is_canonical = tiered.group(1) == f"{base_offset:020d}"
+    base_offset = integer(tiered_match.group(1), LONG_BITS) if tiered_match else None
+    if tiered_match and kind and base_offset is not None:
+        is_canonical = tiered_match.group(1) == f"{base_offset:020d}"
         return FileName(
-            name, kind, IN_TIERED_STORAGE, base_offset, suffix, None, tiered.group(2), is_canonical
+            name, kind, IN_TIERED_STORAGE, base_offset, suffix, None, tiered_match.group(2), is_canonical
         )
     return None

@@ -46,16 +46,16 @@ def read_quorum_state(data: Buffer) -> QuorumState:
     version = _version(_required(content, "data_version"))
     if version not in VERSIONS:
         raise UnsupportedError(0, "data_version", "0 or 1", version)
-    old = version == 0
+    is_old = version == 0
     return QuorumState(
         version,
         _number(content, "leaderId", INT_BITS),
         _number(content, "leaderEpoch", INT_BITS),
         _number(content, "votedId", INT_BITS),
-        None if old else _uuid(_text(content, "votedDirectoryId")),
-        _text(content, "clusterId") if old else None,
-        _number(content, "appliedOffset", LONG_BITS) if old else None,
-        _voters(_required(content, "currentVoters")) if old else None,
+        None if is_old else _uuid(_text(content, "votedDirectoryId")),
+        _text(content, "clusterId") if is_old else None,
+        _number(content, "appliedOffset", LONG_BITS) if is_old else None,
+        _voters(_required(content, "currentVoters")) if is_old else None,
     )
 
 

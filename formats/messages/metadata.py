@@ -198,15 +198,15 @@ def decode_alike(value: bytes | None) -> Message | Unknown:
     if value is None or value[:3] not in _PARTITION_FRAMES or len(value) < _TAIL:
         return decode_metadata(value, replace_invalid_utf8=True)
     number, topic_id = _head_values(value, 3)
-    alike = _alike(value[:3], value[_TAIL:])
-    if isinstance(alike, Unknown):
-        return alike._replace(raw=value)
+    template = _template(value[:3], value[_TAIL:])
+    if isinstance(template, Unknown):
+        return template._replace(raw=value)
     head = {"partitionId": number, "topicId": _uuid(topic_id)}
-    return Message(*alike[:3], {**alike.fields, **head}, *alike[4:])
+    return Message(*template[:3], {**template.fields, **head}, *template[4:])
 
 
 @lru_cache(1 << 14)
-def _alike(frame: bytes, tail: bytes) -> Message | Unknown:
+def _template(frame: bytes, tail: bytes) -> Message | Unknown:
     return decode_metadata(frame + bytes(_HEAD_SIZE) + tail, replace_invalid_utf8=True)
 
 

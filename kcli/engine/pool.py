@@ -85,8 +85,8 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
     except BrokenProcessPool:
         raise
     except (OSError, EOFError, RuntimeError) as error:
-        died = isinstance(error, EOFError | ConnectionError)  # what the end of a pipe to it says
-        reason = "a helper process died" if died else getattr(error, "strerror", None) or str(error)
+        has_died = isinstance(error, EOFError | ConnectionError)  # what the end of a pipe to it says
+        reason = "a helper process died" if has_died else getattr(error, "strerror", None) or str(error)
         raise EngineMissingError(f"--jobs cannot work here, use --jobs 1 ({reason})") from error
 
 
