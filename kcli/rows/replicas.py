@@ -88,7 +88,9 @@ class ElectionRow(NamedTuple):
         "deletes the segments that end there, and reads nothing below",
     ]
     would_be_elected: Annotated[
-        bool | None, "whether Kafka elects the candidate of the replicas here; null if the ISR is unknown"
+        bool | None,
+        "whether Kafka elects the candidate of the replicas here; null if the ISR is unknown, and of copies "
+        "of one replica",
     ]
     clean: Annotated[bool | None, "whether its election is clean: it is in the ISR or in the ELR"]
     reason: Annotated[str, "why it is elected, or not"]

@@ -51,6 +51,25 @@ def test_whom_kafka_elects(folder, words, elected, clean, reason):
     assert row["reason"].startswith(reason)
 
 
+@pytest.mark.parametrize("isr", ["1", "2"])
+def test_which_of_the_copies_of_one_replica_leads_is_open(kcli, folder, tmp_path, isr):
+    """Of brokers 2, 1 and 1; without broker 2 all that are named are copies."""
+    places = [shutil.copytree(folder / THERE, tmp_path / name) / "plain-0" for name in "ab"]
+    other, copies = elect("--isr", isr, folder / HERE / "plain-0", *places), elect("--isr", isr, *places)
+    some, both = (f"{who} are copies of one replica (broker 1)" for who in ("2 of them", "both"))
+
+    answers = {(row["candidate_broker_id"], row["would_be_elected"]): row["reason"] for row in other["rows"]}
+    assert answers[1, None] == some and sorted(broker for broker, _ in answers) == [1, 2]
+    assert (2, isr == "2") in answers
+    assert [(row["would_be_elected"], row["clean"], row["reason"]) for row in copies["rows"]] == [
+        (None, None, both)
+    ] * 2
+    drawn = kcli("replica", "elect", "--isr", isr, *places, "-o", "table").stdout
+    assert drawn.startswith(f"Whom Kafka elects is open: {both}.")
+    drawn = kcli("replica", "elect", "--isr", isr, folder / HERE / "plain-0", *places, "-o", "table").stdout
+    assert drawn.startswith(f"Whom Kafka elects is open: {some}." if isr == "1" else "Kafka elects ")
+
+
 def test_every_partition_of_two_log_dirs(folder):
     rows = elect(folder / HERE, folder / THERE)["rows"]
 

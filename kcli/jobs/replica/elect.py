@@ -102,7 +102,7 @@ def _row(
     chosen: Chosen | str,
 ) -> ElectionRow:
     candidate, follower, fetch_rounds, removed, committed, below_start = loss
-    is_elected, is_clean, reason = _verdict(brokers[candidate], chosen)
+    is_elected, is_clean, reason = _verdict(brokers[candidate], brokers, chosen)
     return ElectionRow(
         where(replicas[candidate]),
         replicas[candidate].shown,
@@ -127,8 +127,15 @@ def _row(
     )
 
 
-def _verdict(broker: int | None, chosen: Chosen | str) -> tuple[bool | None, bool | None, str]:
+def _verdict(
+    broker: int | None, brokers: list[int | None], chosen: Chosen | str
+) -> tuple[bool | None, bool | None, str]:
     """Return whether a candidate is elected, whether that is clean, and why."""
+    copies = brokers.count(broker)
+    if broker is not None and copies > 1:
+        # Kafka elects a broker, which has one of them
+        who = "both" if len(brokers) == 2 else f"{copies} of them"
+        return None, None, f"{who} are copies of one replica (broker {broker})"
     if isinstance(chosen, str):
         return None, None, chosen
     if broker is None:

@@ -165,6 +165,7 @@ def draw_election(answer: TableInput) -> TableView:
 
 def _elections_verdict(names: dict[str, str], rows: Sequence[ElectionRow]) -> str:
     elected = [row for row in rows if row.would_be_elected]
+    may_be = [row for row in rows if row.would_be_elected is None]
     partitions, led, losing = (
         len({name_of(row.where) for row in some})
         for some in (rows, elected, filter(attrgetter("committed_records_lost"), elected))
@@ -174,8 +175,8 @@ def _elections_verdict(names: dict[str, str], rows: Sequence[ElectionRow]) -> st
         return f"{verdict}{losing} lose committed records by it."
     if elected:
         verdict = f"Kafka elects {names[elected[0].candidate]}: {elected[0].reason}."
-    elif rows[0].would_be_elected is None:
-        verdict = f"Whom Kafka elects is open: {rows[0].reason}."
+    elif may_be:
+        verdict = f"Whom Kafka elects is open: {may_be[0].reason}."
     else:
         verdict = "Kafka elects none of them: no replica here is in sync, and unclean election is off."
     return f"{verdict}\n{_least_loss(rows, names)}"
