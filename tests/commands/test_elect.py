@@ -79,6 +79,29 @@ def test_every_partition_of_two_log_dirs(folder):
     assert [(row["truncate_to"], row["records_lost"], row["bytes_lost"]) for row in equal] == [(20, 0, 0)] * 2
 
 
+OPEN = "Whom Kafka elects is open in {} of 11 partitions: {}. "
+NO_ISR = "the ISR is not known: name it with --isr, or --metadata"
+TWO_COPIES = OPEN.format(1, "2 of them are copies of one replica (broker 1)")
+LED = "Kafka elects a leader for {} of 11 partitions; {} lose committed records by it. "
+MAY_LOSE = "{} may lose committed records by it."
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), OPEN.format(10, NO_ISR) + TWO_COPIES + MAY_LOSE.format("4 partitions")),
+        (("--isr", "1"), LED.format(10, 3) + TWO_COPIES + MAY_LOSE.format("1 partition")),
+        (("--isr", "2"), LED.format(11, 0).strip()),
+    ],
+)
+def test_the_verdict_over_several_partitions_says_what_is_open(kcli, folder, tmp_path, words, said):
+    """One partition of broker 1 has a copy."""
+    shutil.copytree(folder / THERE / "plain-0", tmp_path / "plain-0")
+    shutil.copy(folder / THERE / "meta.properties", tmp_path)
+    done = kcli("replica", "elect", *words, folder / HERE, folder / THERE, tmp_path, "-o", "table")
+    assert " ".join(done.stdout.partition("\n\n")[0].split()) == said
+
+
 @pytest.fixture
 def of_another_cluster(folder, tmp_path):
     """Metadata of another cluster than two replicas, whose partition has the name of one there."""

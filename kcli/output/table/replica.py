@@ -166,13 +166,9 @@ def draw_election(answer: TableInput) -> TableView:
 def _elections_verdict(names: dict[str, str], rows: Sequence[ElectionRow]) -> str:
     elected = [row for row in rows if row.would_be_elected]
     may_be = [row for row in rows if row.would_be_elected is None]
-    partitions, led, losing = (
-        len({name_of(row.where) for row in some})
-        for some in (rows, elected, filter(attrgetter("committed_records_lost"), elected))
-    )
+    partitions = len({name_of(row.where) for row in rows})
     if partitions > 1:
-        verdict = f"Kafka elects a leader for {led} of {counted(partitions, 'partition')}; "
-        return f"{verdict}{losing} lose committed records by it."
+        return "\n".join(_of_partitions(rows, counted(partitions, "partition")))
     if elected:
         verdict = f"Kafka elects {names[elected[0].candidate]}: {elected[0].reason}."
     elif may_be:
@@ -180,6 +176,23 @@ def _elections_verdict(names: dict[str, str], rows: Sequence[ElectionRow]) -> st
     else:
         verdict = "Kafka elects none of them: no replica here is in sync, and unclean election is off."
     return f"{verdict}\n{_least_loss(rows, names)}"
+
+
+def _of_partitions(rows: Sequence[ElectionRow], partitions: str) -> Iterator[str]:
+    """Yield in how many partitions Kafka elects a leader, and in how many that is open, and why."""
+    elected = [row for row in rows if row.would_be_elected]
+    led = {name_of(row.where) for row in elected}
+    may_be = [row for row in rows if row.would_be_elected is None and name_of(row.where) not in led]
+    losing, may_lose = (
+        len({name_of(row.where) for row in some if row.committed_records_lost}) for some in (elected, may_be)
+    )
+    if led or not may_be:
+        yield f"Kafka elects a leader for {len(led)} of {partitions}; {losing} lose committed records by it."
+    reasons = {name_of(row.where): row.reason for row in may_be}
+    for reason, count in Counter(reasons.values()).items():
+        yield f"Whom Kafka elects is open in {count} of {partitions}: {reason}."
+    if may_lose:
+        yield f"{counted(may_lose, 'partition')} may lose committed records by it."
 
 
 def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
