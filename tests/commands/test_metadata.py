@@ -170,6 +170,17 @@ def test_history_reaches_back_before_the_newest_snapshot(kcli, recorded):
     assert {row["name"] for row in found if row["change"] == "fenced"} == {"broker 1", "broker 2", "broker 3"}
 
 
+def test_a_drawn_history_marks_an_unclean_election_and_shows_the_elr(kcli, demo, recorded):
+    drawn = kcli("metadata", "history", "orders-0", demo, "-o", "table", env={"COLUMNS": "80"}).stdout
+    lines = [" ".join(line.split()) for line in drawn.splitlines()]
+    assert "106 14:16:14.409 leader orders-0 none → 1 none → 1 1 → none" in lines
+    assert "163 14:16:37.973 elr orders-0 – – 1 → none" in lines
+    assert "! 173 14:16:38.062 unclean orders-0 none → 1 none → 1 –" in lines
+    assert "1 unclean" in drawn
+    drawn = kcli("metadata", "history", "f-zstd-0", recorded, "-o", "table", env={"COLUMNS": "80"}).stdout
+    assert " EPOCH\n" in drawn and "ELR" not in drawn
+
+
 def test_history_names_what_ids_stand_for(kcli, tmp_path):
     log_dir = put_log(
         tmp_path,

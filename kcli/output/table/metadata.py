@@ -285,7 +285,8 @@ def _pair(name: str) -> Callable[[MetadataChangeRow], Any]:
         values = [
             facts[name] for facts in (row.before, row.after) if name in facts and row.kind == "partition"
         ]
-        return tuple(map(_fact, values)) or None
+        # a partition without ELR is created with an empty one
+        return tuple(map(_fact, values)) if values not in ([], [[]]) else None
 
     return pair
 
@@ -359,14 +360,23 @@ FEWEST_CHANGES, LABEL, WIDEST = 3, 14, 6
 PARTITION_FACTS = {
     "LEADER": "leader",
     "ISR": "isr",
-    "EPOCH": "leader_epoch",
     "ELR": "elr",
+    "EPOCH": "leader_epoch",
     "REPLICAS": "replicas",
 }
 
 
+def _change(row: MetadataChangeRow) -> str:
+    """Return what changes, of an unclean election that: the leader's log may lack committed records."""
+    is_unclean = row.before and row.after.get("leader_recovery_state") == "RECOVERING"
+    return UNCLEANLY if is_unclean else row.change
+
+
+UNCLEANLY = "unclean"
+
+
 def _changes_verdict(rows: Sequence[MetadataChangeRow]) -> str:
-    words = Counter(row.change for row in rows).most_common()
+    words = Counter(map(_change, rows)).most_common()
     return f"{counted(len(rows), 'change')}: {joined(f'{count} {word}' for word, count in words)}."
 
 
@@ -381,14 +391,14 @@ def draw_metadata_change(answer: TableInput) -> TableView:
     view = table_view(
         ShownColumn("OFFSET", "metadata_offset", "number"),
         ShownColumn("TIME (UTC)", "timestamp", "time of day"),
-        ShownColumn("CHANGE", "change", style="bold"),
+        ShownColumn("CHANGE", _change, style="bold"),
         *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if one else in_words),
         shared=PLACE,
         verdict=_changes_verdict,
         severity=lambda row: (
             "error"
             if row.kind == "partition" and row.after.get("leader") == NONE
-            else {"fenced": "warning", "deleted": "info"}.get(row.change)
+            else {"fenced": "warning", UNCLEANLY: "warning", "deleted": "info"}.get(_change(row))
         ),
         order=lambda row: (row.place.cluster_id or "", row.metadata_offset),
         above=_lanes,
