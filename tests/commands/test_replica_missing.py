@@ -85,3 +85,23 @@ def test_fingerprints_show_a_lost_segment(kcli, tmp_path):
     status, rows, found = compared(kcli, manifest, other)
     assert (status, rows) == (1, [(0, "equal", None), *MIDDLE])
     assert found == {"REPL-005": str(other / "orders-0")}
+
+
+SAME, LACKS = "What both hold is the same. ", "The {} lacks offsets {} to {}, which the other holds."
+OF_SEVERAL = "None of 3 pairs of replicas differ. In 2 pairs one replica holds records which the other lacks."
+
+
+@pytest.mark.parametrize(
+    ("bases", "said"),
+    [
+        ((WHOLE, WHOLE), "They hold the same."),
+        ((WHOLE[:3], WHOLE), SAME + LACKS.format("first", 30, 39)),
+        ((WHOLE, WHOLE[1:]), SAME + LACKS.format("second", 0, 9)),
+        ((WHOLE, (0, 20)), f"{LACKS.format('second', 10, 19)} {LACKS.format('second', 30, 39)}"),
+        ((WHOLE, WHOLE, WHOLE[:3], WHOLE[1:]), OF_SEVERAL),
+    ],
+)
+def test_the_verdict_says_what_lies_outside_of_one_log(kcli, tmp_path, bases, said):
+    replicas = [replica(tmp_path / str(number), *some) for number, some in enumerate(bases)]
+    drawn = kcli("replica", "diff", *replicas, "-o", "table").stdout
+    assert " ".join(drawn.partition("\n\n")[0].split()) == said

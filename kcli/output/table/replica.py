@@ -42,9 +42,24 @@ def _range_severity(row: ReplicaRangeRow) -> str | None:
 
 
 def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
-    """Return how many pairs hold the same, and where the first of the others begins to differ."""
+    """Return what is the same in pairs of replicas, and that one holds offsets outside of the other's log."""
     key = attrgetter("where.dir", "other_dir")
     of_pairs = [list(own) for _, own in groupby(sorted(rows, key=key), key)]
+    outside = [row for row in rows if row.verdict in {"only-here", "only-there"} and row.reason != "missing"]
+    more = [*map(_lacks, outside)]
+    if len(of_pairs) > 1 and outside:
+        pairs = counted(len({*map(key, outside)}), "pair")
+        more = [f"In {pairs} one replica holds records which the other lacks."]
+    return " ".join((_common_verdict(rows, of_pairs), *more))
+
+
+def _lacks(row: ReplicaRangeRow) -> str:
+    replica = "The second" if row.verdict == "only-here" else "The first"
+    return f"{replica} lacks offsets {row.first_offset} to {row.last_offset}, which the other holds."
+
+
+def _common_verdict(rows: Sequence[ReplicaRangeRow], of_pairs: Sequence[Sequence[ReplicaRangeRow]]) -> str:
+    """Return how many pairs hold the same, and where the first of the others begins to differ."""
     errors = [[row for row in own if _range_severity(row) == "error"] for own in of_pairs]
     differing = [own[0] for own in errors if own]
     parted = [row.first_offset for row in rows if has_other_epochs(row)]
@@ -57,15 +72,14 @@ def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
     verdicts = {row.verdict for row in rows}
     if not differing and UNKNOWN in verdicts:
         return "What was compared is the same; some offsets that both hold were not."
+    same = "They hold the same" if verdicts <= {"equal"} else "What both hold is the same"
     if not differing and parted:
-        return f"They hold the same, from offset {parted[0]} on {see}"
+        return f"{same}, from offset {parted[0]} on {see}"
     if not differing:
-        same = "They hold" if verdicts <= {"equal"} else "What both hold is"
-        return f"{same} the same{'; compaction removed records of one' * ('compacted' in verdicts)}."
+        return f"{same}{'; compaction removed records of one' * ('compacted' in verdicts)}."
     (row,) = differing
     if row.verdict != "differs":
-        replica = "The second" if row.verdict == "only-here" else "The first"
-        return f"{replica} lacks offsets {row.first_offset} to {row.last_offset}, which the other holds."
+        return _lacks(row)
     here, there = ("none" if epoch is None else epoch for epoch in (row.leader_epoch, row.other_leader_epoch))
     return f"They differ from offset {row.first_offset} on: leader epoch {here} here, {there} there."
 
