@@ -18,6 +18,12 @@ def test_every_code_is_explained(kcli, code):
         )
 
 
+def test_a_stop_is_unclean_and_never_a_start():
+    words = [f"{rule.title} {rule.broker} {rule.action}" for rule in CATALOGUE.values()]
+    assert [text for text in words if "unclean start" in text or "starts uncleanly" in text] == []
+    assert "from the recovery point on" in CATALOGUE["LOG-003"].broker
+
+
 def test_without_a_code_all_are_listed(kcli):
     result = kcli("explain")
 

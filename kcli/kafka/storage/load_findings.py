@@ -161,7 +161,7 @@ def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> It
 def checkpointed_epochs(
     partition: Partition, loaded: LoadedLog | None, *, running: bool = False
 ) -> Generator[Finding, None, EpochCache]:
-    """Yield what leader-epoch-checkpoint shows; return it replayed, with what an unclean start recovers."""
+    """Yield what leader-epoch-checkpoint shows; return it replayed, with what recovery adds."""
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
     lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
     if lines is None if loaded is None else lacks_epochs(loaded):
