@@ -187,3 +187,12 @@ def test_log_dirs_of_server_properties_without_anything_are_not_formatted(kcli, 
         assert {"START-009"} == {one["code"] for one in answer["findings"]}, command
         assert any(tmp_path.name in str(row) for row in answer["rows"]), command
     assert kcli("startup", "-q", tmp_path / "d0").exit_code == 3
+
+
+def test_records_that_were_lost_before_are_not_lost_by_the_start(kcli, demo, tmp_path):
+    copy = tmp_path / "data"
+    shutil.copytree(demo, copy)
+    (copy / "orders-0" / f"{29:020d}.log").unlink()
+    done = kcli("startup", "-o", "table", copy)
+    assert "; lost by this start: no record." in done.stdout
+    assert "IDX-011" in done.stderr and "its records are lost" in done.stderr

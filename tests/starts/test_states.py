@@ -497,7 +497,7 @@ def test_what_no_file_has_any_more_is_said_with_its_offsets(kcli, tmp_path: Path
     (tmp_path / "d1" / "orders-1" / LOG).write_bytes(b"")
     shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
     words = f"it was flushed up to offset {RECORDS}, and its files end at 0: at most {RECORDS} records."
-    assert f"lost: of orders-1 an unknown number: {words}" in shown
+    assert f"lost by this start: of orders-1 an unknown number: {words}" in shown
 
 
 CONTROLLER = "process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@localhost:1\nlog.dirs={}/d0\n"

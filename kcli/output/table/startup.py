@@ -237,7 +237,7 @@ def _total(rows: Sequence[StartupRow]) -> str:
     words = {**OUTCOME_WORDS, IN_STRAY_DIRECTORIES: IN_STRAY_DIRECTORIES}
     become = tally({text: outcomes[name] for name, text in words.items()})
     become = "all load" if set(outcomes) == {LOADS} else become
-    return f"{counted(len(rows), 'partition')}: {become}; lost: {losses or none}."
+    return f"{counted(len(rows), 'partition')}: {become}; lost by this start: {losses or none}."
 
 
 def _of_releases(rows: Sequence[StartupReleaseRow]) -> Iterator[str]:
