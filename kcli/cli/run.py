@@ -198,7 +198,7 @@ def _view(name: str, answer: Answer, output: Output, out: "Out | None", summary:
         quiet=output.quiet and out is None,
         to_file=out is not None or CALLER.get() is not None,
         to_run=out is not None and out.is_run,
-        screen=screen_of(output.color),
+        screen=screen_of(output.color)._replace(is_explained=output.verbose > 0),
         lists_findings=output.findings == INLINE,
         # the columns of a query are those that it names
         head=() if out is None or name not in COMMANDS else out.head(summary),

@@ -35,7 +35,8 @@ class Screen(NamedTuple):
     """What a drawing is made for: columns, and whether there are colours and characters beyond ASCII.
 
     `is_part`: --where or --limit left rows out, so that nothing is concluded from those that are shown.
-    `is_page`: it is a page of markdown or HTML; `width` is then that of drawings alone.
+    `is_page`: it is a page of markdown or HTML; `width` is then that of drawings alone. `is_explained`: -v
+    shows all findings below.
     """
 
     width: int = 80
@@ -43,6 +44,7 @@ class Screen(NamedTuple):
     is_utf8: bool = True
     is_part: bool = False
     is_page: bool = False
+    is_explained: bool = False
 
     @property
     def room(self) -> int:

@@ -50,7 +50,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         _environ={},
     )
     if lines:
-        last = f"{lines[-1]} {findings_line(findings)}".rstrip()
+        last = f"{lines[-1]} {findings_line(findings, explained=screen.is_explained)}".rstrip()
         console.print(sentences(screen, *lines[:-1], last), crop=False)
     for part in draw_rows(chosen, view, findings, failures) if chosen else ():
         console.print(part, crop=False)

@@ -128,3 +128,10 @@ def test_a_terminal_shows_findings_by_code_in_lines_that_fit(log_dir):
     assert sum(line.startswith("  what to do: ") for line in explained) == 1
     (error,) = on_terminal("ls", "no-such-dir")[0]
     assert error == "error no-such-dir: no such file or directory"
+
+
+def test_who_explains_findings_is_not_told_how(kcli, demo):
+    last = [
+        kcli("ls", *more, "-o", "table", demo / "clicks-0").stdout.splitlines()[-1] for more in ([], ["-v"])
+    ]
+    assert last == ["1 note: -v shows them.", "1 note."]

@@ -154,13 +154,14 @@ def codes(findings: Iterable[Finding]) -> list[str]:
     return list(dict.fromkeys(finding.code for finding in findings if finding.severity != SEVERITIES[0]))
 
 
-def findings_line(findings: Sequence[Finding]) -> str:
-    """Return how many findings there are by severity, and the command that explains their codes."""
+def findings_line(findings: Sequence[Finding], *, explained: bool) -> str:
+    """Return how many findings there are by severity, and what explains them unless they are explained."""
     counts = [
         counted(count, name)
         for severity, name in (("error", "error"), ("warning", "warning"), ("info", "note"))
         if (count := sum(finding.severity == severity for finding in findings))
     ]
     named = sorted(codes(findings))
-    explain = f": kcli explain {' '.join(named)}" if named else ": -v shows them."
+    explain = "." if explained else ": -v shows them."
+    explain = f": kcli explain {' '.join(named)}" if named else explain
     return joined(counts) + explain if counts else ""

@@ -125,7 +125,7 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     closing = view.closing(rows) if view.closing is not None else ""
     closing = "\n".join(filter(None, (*(one.declared.legend for one in drawn), closing)))
     again = verdict if len(listed) > ROWS_OF_A_SCREEN and not screen.is_page else ""  # it is out of sight
-    yield from _below(closing, findings_line(findings), again, screen)
+    yield from _below(closing, findings_line(findings, explained=screen.is_explained), again, screen)
 
 
 def draw_tables(answer: TableInput, *tables: tuple[TableView, Sequence[Any]]) -> Iterator[RenderableType]:
