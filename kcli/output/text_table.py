@@ -8,7 +8,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
-from kcli.output.table import draw, lacking, without_rows
+from kcli.output.table import NO_ANSWER, draw, lacking, without_rows
 from kcli.output.table.columns import findings_line
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
@@ -59,7 +59,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
 def draw_rows(
     chosen: list[Item], view: View, findings: Sequence[Finding], failures: Sequence[Failure]
 ) -> Iterator["RenderableType"]:
-    """Yield what is printed of rows, one at least: their views, and what was not read or is not shown."""
+    """Yield what is printed of rows, one at least: their views, and what has no answer or is not shown."""
     from kcli.output.table.fitted_table import sentences
 
     if not view.sort:
@@ -74,9 +74,7 @@ def draw_rows(
         logs = counted(len(failures) - len(unread), "log")
         yield sentences(screen, f"A broker would not load {logs}, whatever the batches are.", style="red")
     if unread:
-        were, them = ("was", "it") if len(unread) == 1 else ("were", "them")
-        said = f"{counted(len(unread), 'input')} {were} not read: no verdict on {them}."
-        yield sentences(screen, said, style="red")
+        yield sentences(screen, f"{counted(len(unread), *NO_ANSWER)}.", style="red")
     if view.where is not None:
         yield sentences(screen, "Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:

@@ -262,7 +262,7 @@ def test_coordinators_that_were_not_read_are_said_first(tmp_path, kcli):
         coordinator(tmp_path / name, commit(0))
     coordinator(tmp_path / "members", batch(0, (group_key("g"), group_value(("m", "orders")))), number=2)
     refused = coordinator(tmp_path / "refused", bytes(100), number=1)
-    said = f"Incomplete: 1 input was not read ({refused}/{0:020d}.log)"
+    said = f"Incomplete: 1 input has no answer ({refused}/{0:020d}.log)"
     for root in (tmp_path / "members", tmp_path / "none"):
         for command in ("offsets", "list", "members", "history --group g"):
             done = kcli("group", *command.split(), root, refused, "-o", "table")

@@ -131,7 +131,7 @@ def test_a_file_of_a_log_dir_that_only_its_broker_may_read_is_an_error_and_no_fa
 
 def test_the_first_lines_say_that_the_metadata_is_not_judged(said):
     ((_, text),), _ = said("newest, drawn")
-    assert text.startswith("Incomplete: 1 input was not read")
+    assert text.startswith("Incomplete: 1 input has no answer")
     assert "would start (Kafka" in text
     assert "No readable metadata log is here: what the metadata decides is not judged" in text
 

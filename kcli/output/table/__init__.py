@@ -69,6 +69,8 @@ WITHOUT_ROWS = {
 """The first line where there is no row of a type."""
 
 
+NO_ANSWER = ("input has no answer", "inputs have no answer")
+"""Of one and of several: kcli could not read them, or what they hold leaves the question open."""
 LACKING_WORDS = ("Incomplete", "May be incomplete")
 """What the first line of an answer begins with that is not whole, surely or maybe."""
 
@@ -93,8 +95,8 @@ def lacking(row_type: str, findings: "Sequence[Finding]", failures: "Sequence[Fa
         return ""
     parts = []
     if paths:
-        were, more = ("was", "") if len(paths) == 1 else ("were", f" and {len(paths) - 1} more")
-        parts.append(f"{counted(len(paths), 'input')} {were} not read ({paths[0]}{more})")
+        more = "" if len(paths) == 1 else f" and {len(paths) - 1} more"
+        parts.append(f"{counted(len(paths), *NO_ANSWER)} ({paths[0]}{more})")
     if missing:
         first, others = missing[0], len(missing) - 1
         file = first.file if first.path != first.dir else None

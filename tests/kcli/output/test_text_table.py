@@ -80,7 +80,7 @@ REFUSED = FAILURE._replace(error="load-failed")
     [
         ([], [], {}, "No rows.\n"),
         ([], [FAILURE], {}, ""),
-        ([ROW], [FAILURE] * 2, {}, "\n2 inputs were not read: no verdict on them.\n"),
+        ([ROW], [FAILURE] * 2, {}, "\n2 inputs have no answer.\n"),
         ([ROW], [REFUSED], {}, "\nA broker would not load 1 log, whatever the batches are.\n"),
         ([ROW, ROW], [], {"limit": 2}, "\nStopped after 2 rows (--limit).\n"),
         ([ROW], [], {"limit": 2}, "on disk.\n"),
@@ -96,13 +96,13 @@ def test_what_a_table_says_below(rows, failures, more, end):
     [
         ([], ""),
         ([FAILURE._replace(error="nothing-to-read")], ""),
-        ([FAILURE] * 2, f"Incomplete: 1 input was not read ({FAILURE.path}).\n\n"),
+        ([FAILURE] * 2, f"Incomplete: 1 input has no answer ({FAILURE.path}).\n\n"),
         (
             [FAILURE, REFUSED._replace(path="y")],
-            f"Incomplete: 2 inputs were not read ({FAILURE.path} and 1 more).\n\n",
+            f"Incomplete: 2 inputs have no answer ({FAILURE.path} and 1 more).\n\n",
         ),
     ],
 )
-def test_a_table_says_first_which_inputs_were_not_read(failures, said):
+def test_a_table_says_first_which_inputs_have_no_answer(failures, said):
     whole, shown = (write(write_table, [ROW], "ls", found=((), found)) for found in ((), failures))
     assert shown.startswith(said + whole.partition("\n")[0])
