@@ -151,9 +151,9 @@ class BrokerRows:
         if start.stop is None and plan.wait is None and plan.fates is not None:
             rows += [_empty_row(plan, replica, start.offline) for replica in plan.fates.empty]
         row = self._row(start, dirs, rows)
-        words = "process {} holds .lock: it runs with this log dir"
+        holds = "{} holds .lock: it runs with this log dir"
         locked = (
-            Finding("START-011", words.format(one.locked_by), shown(one.path))
+            Finding("START-011", holds.format(_process(one.locked_by)), shown(one.path))
             for one in log_dirs
             if one.locked_by is not None
         )
@@ -187,6 +187,11 @@ class BrokerRows:
             records_lost=None if None in lost else sum(number or 0 for number in lost),
             seconds=round(max(seconds, default=0.0), 3),
         )
+
+
+def _process(number: int) -> str:
+    """Return a process in words; Linux numbers one of another PID namespace, as of a container, 0."""
+    return f"process {number}" if number else "a process of another container"
 
 
 def _with_ballot(

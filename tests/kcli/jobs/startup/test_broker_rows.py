@@ -316,6 +316,15 @@ def test_a_process_that_holds_the_lock_is_named(dirs):
     assert started(*dirs)[2] == []
 
 
+def test_a_lock_of_another_pid_namespace_has_process_0(dirs, monkeypatch):
+    """So answers F_GETLK of Linux in a debug container beside a broker."""
+    monkeypatch.setattr("kcli.logdir.log_dirs._locked_by", lambda _path: 0)
+    _, _, findings = started(*dirs)
+    assert {one.message.partition(" holds ")[0] for one in findings if one.code == "START-011"} == {
+        "a process of another container"
+    }
+
+
 def test_partitions_alone_have_no_row_of_a_broker(dirs):
     row, rows, _ = started(dirs[0] / "orders-0")
     assert (row["topic"], rows) == ("orders", [])
