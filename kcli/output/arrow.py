@@ -54,14 +54,13 @@ def _field(column: Column) -> Field:
     )
 
 
-def _array(values: tuple[Any, ...], column: Column, kind: DataType) -> Any:
-    given: Sequence[Any] = values
+def _array(values: Sequence[Any], column: Column, kind: DataType) -> Any:
     if column.nested is not None and _is_open(column.nested):
-        given = [_closed(value, column.nested) for value in values]
+        values = [_closed(value, column.nested) for value in values]
     try:
-        return column_of(given, kind)
+        return column_of(values, kind)
     except (UnicodeEncodeError, OverflowError):
-        return column_of([_mended(value) for value in given], kind)
+        return column_of([_mended(value) for value in values], kind)
 
 
 def _nested(json_schema: Schema) -> DataType:

@@ -59,7 +59,7 @@ def _table(block: PageBlock) -> Iterator[str]:
     columns = []
     for one in block.columns:  # cells that are drawn, or have gaps, are aligned in code alone
         is_drawn = one.declared.least is None and any(re.search("^ |  ", cell) for cell in one.cells)
-        columns.append(map(_code, one.cells) if is_drawn else (_span([(cell, "-")]) for cell in one.cells))
+        columns.append([_code(cell) if is_drawn else _span([(cell, "-")]) for cell in one.cells])
     yield _row(escaped(one.declared.header) for one in block.columns)
     yield _row("---:" if one.declared.is_right else "---" for one in block.columns)
     yield from map(_row, zip(*columns, strict=True))

@@ -101,7 +101,7 @@ def finding_blocks(findings: Iterable[Finding], failures: Iterable[Failure]) -> 
         if severity == SEVERITIES[0]:
             continue
         first, left = first_of(group, all_of_them=False)
-        texts = [f"{one.place}: {one.message}" if one.place else one.message for one in first]
+        texts = [": ".join(filter(None, (finding.place, finding.message))) for finding in first]
         texts += [f"{number(left)} more: {ALL_OF_THEM}"] if left else []
         texts.append(f"To do: {CATALOGUE[code].action}")
         lines += [[(f" {printable(text, SCREEN)}", "")] for text in texts]

@@ -91,8 +91,8 @@ def document_schema(command: str) -> Schema:
     )
     tagged = len(types) > 1 and command not in ONE_TYPE_AT_A_TIME
     defs = {row_type.name: _row(row_type, tagged=tagged) for row_type in types}
-    others = {"finding": FINDING_SCHEMA, "error": ERROR, "out": OUT}
-    return {"$schema": DIALECT, **document, "$defs": {**defs, **others}}
+    defs |= {"finding": FINDING_SCHEMA, "error": ERROR, "out": OUT}
+    return {"$schema": DIALECT, **document, "$defs": defs}
 
 
 def pretty(schema: Schema) -> str:

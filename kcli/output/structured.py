@@ -58,8 +58,9 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
         values.update(zip(names[row.type_name], row.values, strict=True))
         out.writelines(json_slices(values, spaced, ", ", ": "))
     findings, failures = tail()
-    found, failed = _items(map(finding_values, findings)), _items(failure._asdict() for failure in failures)
-    out.write(f'],\n "findings": [{found}],\n "errors": [{failed}]}}\n')
+    finding_items = _items(map(finding_values, findings))
+    failure_items = _items(failure._asdict() for failure in failures)
+    out.write(f'],\n "findings": [{finding_items}],\n "errors": [{failure_items}]}}\n')
 
 
 def _encoded(block: ArrowBlock, view: View) -> Iterator[memoryview]:

@@ -27,9 +27,9 @@ def write_junit(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> N
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     counts = f'tests="{len(checks) + len(failures)}" failures="{failed}" errors="{len(failures)}"'
     out.write(f'<testsuites name="kcli check" {counts}>\n  <testsuite name="kcli check" {counts}>\n')
+    above = [finding for finding in findings if finding.severity != SEVERITIES[0]]
     for row in checks:
-        about = [one for one in findings if one.severity != SEVERITIES[0] and one.dir == row.where.dir]
-        _write_case(row, about, out)
+        _write_case(row, [finding for finding in above if finding.dir == row.where.dir], out)
     for failure in failures:
         out.write(f'    <testcase classname="kcli" name={_quoted(failure.path or "kcli")}>\n')
         out.write(f"      <error type={_quoted(failure.error)} message={_quoted(failure.message)}/>\n")

@@ -139,18 +139,18 @@ def _checked(rows: Sequence[CheckRow]) -> str:
     return f"Checked: {joined((read, CHECKED_TOO if more else ''))}." if partitions else ""
 
 
-def _in_words(findings: Sequence[Finding], told_above: Sequence[Finding] = ()) -> str:
-    """Return what the worst finding says, in short if it is `told_above`, and the codes of the others."""
+def _in_words(findings: Sequence[Finding], causes: Sequence[Finding] = ()) -> str:
+    """Return what the worst finding says, in short if it is one of `causes`, and the codes of the others."""
     above = [finding for finding in findings if finding.severity != SEVERITIES[0]]
     if not above:
         return ""
-    worst, *others = codes(above)
-    more = f"; {' '.join(others[:MOST_CODES])}" if others else ""
-    rest = f" +{len(others) - MOST_CODES}" if len(others) > MOST_CODES else ""
+    worst, *other_codes = codes(above)
+    tail = f"; {' '.join(other_codes[:MOST_CODES])}" if other_codes else ""
+    tail += f" +{len(other_codes) - MOST_CODES}" if len(other_codes) > MOST_CODES else ""
     message = above[0].message.removeprefix(f"{above[0].dir}/")
-    is_said = above[0].path in {one.path for one in told_above if one.path}
-    message = MORE_OF_A_CAUSE.split(message)[0] if is_said else message
-    return f"{worst} {message}{more}{rest}"
+    is_cause = above[0].path in {cause.path for cause in causes if cause.path}
+    message = MORE_OF_A_CAUSE.split(message)[0] if is_cause else message
+    return f"{worst} {message}{tail}"
 
 
 def _is_left(row: CheckRow, refused: Container[str | None]) -> bool:

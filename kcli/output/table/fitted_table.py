@@ -113,20 +113,20 @@ def lines_of(columns: Sequence[Measured], screen: Screen) -> StyledLines:
 
 def fitted(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -> list[Measured]:
     """Return the columns that have room, each as wide as it is shown."""
+    candidates = (_measured(column, rows, screen) for column in columns)
+    kept = [column for column in candidates if column is not None]
 
-    def excess(some: list[Measured], of: str) -> int:
-        return sum(int(getattr(column, of)) + len(GAP) for column in some) - len(GAP) - screen.room
+    def excess(of: str) -> int:
+        return sum(int(getattr(column, of)) + len(GAP) for column in kept) - len(GAP) - screen.room
 
-    measured = (_measured(column, rows, screen) for column in columns)
-    kept = [column for column in measured if column is not None]
-    while excess(kept, "least") > 0 and any(column.declared.rank for column in kept):
+    while excess("least") > 0 and any(column.declared.rank for column in kept):
         kept.remove(max(kept, key=lambda column: column.declared.rank))
-    if excess(kept, "least") > 0:
+    if excess("least") > 0:
         kept = [
             column._replace(least=min(column.least, max(SHORTEST, len(column.declared.header))))
             for column in kept
         ]
-    while excess(kept, "width") > 0 and (wide := [column for column in kept if column.width > column.least]):
+    while excess("width") > 0 and (wide := [column for column in kept if column.width > column.least]):
         widest = max(wide, key=lambda column: (not column.declared.may_overflow, column.width))
         kept[kept.index(widest)] = widest._replace(width=widest.width - 1)
     for place, column in enumerate(kept):

@@ -80,8 +80,8 @@ def _common_verdict(rows: Sequence[ReplicaRangeRow], of_pairs: Sequence[Sequence
     (row,) = differing
     if row.verdict != "differs":
         return _lacks(row)
-    here, there = ("none" if epoch is None else epoch for epoch in (row.leader_epoch, row.other_leader_epoch))
-    return f"They differ from offset {row.first_offset} on: leader epoch {here} here, {there} there."
+    epochs = ["none" if epoch is None else epoch for epoch in (row.leader_epoch, row.other_leader_epoch)]
+    return f"They differ from offset {row.first_offset} on: leader epoch {epochs[0]} here, {epochs[1]} there."
 
 
 REPLICA_RANGE = table_view(

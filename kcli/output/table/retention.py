@@ -123,8 +123,8 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
             + (f" of {counted(count, 'log')}" if len(values) > 1 else "")
             for (value, source, is_local), count in values.most_common(MOST_LIMITS)
         ]
-        more = [counted(len(values) - MOST_LIMITS, "other value")] if len(values) > MOST_LIMITS else []
-        lines += [f"{name} {', '.join((*limits, *more))}."] if limits else []
+        limits += [counted(len(values) - MOST_LIMITS, "other value")] if len(values) > MOST_LIMITS else []
+        lines += [f"{name} {', '.join(limits)}."] if limits else []
     if lines:
         yield sentences(screen, " ".join(lines))
         yield ""
