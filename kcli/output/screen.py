@@ -13,7 +13,7 @@ class Symbols(NamedTuple):
 
     null: str = "\u2013"
     arrow: str = "→"
-    more: str = "…"
+    ellipsis: str = "…"
     good: str = "✓"
     bad: str = "✗"
     warning: str = "!"

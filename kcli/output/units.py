@@ -65,9 +65,9 @@ def only_day(timestamps: Iterable[int | None]) -> str | None:
     return moment(days.pop() * DAY).partition(" ")[0] if len(days) == 1 else None
 
 
-def joined(parts: Iterable[object]) -> str:
+def joined(items: Iterable[object]) -> str:
     """Return the parts that are not empty with commas between."""
-    return ", ".join(str(part) for part in parts if part)
+    return ", ".join(str(item) for item in items if item)
 
 
 def sums(rows: Iterable[Any], *names: str) -> list[int]:
@@ -78,4 +78,4 @@ def sums(rows: Iterable[Any], *names: str) -> list[int]:
 
 def tally(counts: Mapping[str, int]) -> str:
     """Return the counts that are not zero, each with its words: 2 damaged, 5 clean."""
-    return joined(f"{number(count)} {words}" for words, count in counts.items() if count)
+    return joined(f"{number(count)} {text}" for text, count in counts.items() if count)

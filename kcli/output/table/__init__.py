@@ -80,7 +80,7 @@ def without_rows(row_type: str, findings: "Sequence[Finding]", failures: "Sequen
     lacks = [*filter(None, [lacking(row_type, findings, failures)])]
     if failures:
         return lacks if row_type in WITHOUT_ROWS and unread(failures) else []
-    expired = sum(int(one.found or 0) for one in findings if one.code == "PROD-010")
+    expired = sum(int(finding.found or 0) for finding in findings if finding.code == "PROD-010")
     nothing = WITHOUT_ROWS.get(row_type, "No rows.")
     if row_type == "producer" and expired:
         nothing = f"{counted(expired, 'producer')} known, all expired by now: --at TIME shows them."
@@ -95,13 +95,13 @@ def lacking(row_type: str, findings: "Sequence[Finding]", failures: "Sequence[Fa
         return ""
     parts = []
     if paths:
-        more = "" if len(paths) == 1 else f" and {len(paths) - 1} more"
-        parts.append(f"{counted(len(paths), *NO_ANSWER)} ({paths[0]}{more})")
+        suffix = "" if len(paths) == 1 else f" and {len(paths) - 1} more"
+        parts.append(f"{counted(len(paths), *NO_ANSWER)} ({paths[0]}{suffix})")
     if missing:
-        first, others = missing[0], len(missing) - 1
+        first, remaining = missing[0], len(missing) - 1
         file = first.file if first.path != first.dir else None
         parts.append(f"{'/'.join(filter(None, (basename(first.dir or ''), file)))}: {first.message}")
-        parts += [counted(others, "more finding")] if others else []
+        parts += [counted(remaining, "more finding")] if remaining else []
     is_sure = paths or missing[0].severity != "info"
     return f"{LACKING_WORDS[not is_sure]}: {'; '.join(parts)}."
 

@@ -25,9 +25,9 @@ def _verdict(rows: Sequence[BundleRow]) -> str:
         counted(row.bad_checksums, "batch", "batches") + " of wrong checksum" if row.bad_checksums else "",
         f"{size(row.damaged_bytes)} of logs that are no batches" if row.damaged_bytes else "",
     ]
-    kept = joined([counted(row.partitions, "partition"), counted(row.batches, "batch", "batches"), *damaged])
+    parts = joined([counted(row.partitions, "partition"), counted(row.batches, "batch", "batches"), *damaged])
     return (
-        f"{row.out} ({size(row.size)}) has {kept}.\n"
+        f"{row.out} ({size(row.size)}) has {parts}.\n"
         "Keys, values, headers, passwords and SCRAM keys are not in it. Names of topics, groups, clients, "
         f"hosts and directories are.\nsha256 {row.sha256}"
     )

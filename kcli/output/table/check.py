@@ -54,14 +54,18 @@ def draw_check(answer: TableInput) -> TableView:
     findings = answer.findings
     of_dir, first_lines = by_dir(findings), _causes(findings)
     dirs = {row.where.dir for row in answer.rows}
-    others = [finding for finding in findings if (finding.dir or finding.path) and finding.dir not in dirs]
+    orphans = [finding for finding in findings if (finding.dir or finding.path) and finding.dir not in dirs]
 
     refused = {finding.dir for finding in findings if finding.code in CAUSES}
 
     def worst(row: CheckRow) -> str:
         if _is_left(row, refused):
             return "; ".join(["its log dir goes offline", *codes(of_dir.get(row.where.dir, ()))[:MOST_CODES]])
-        own = [other for other in others if os.path.dirname(other.dir or other.path or "") == row.where.dir]
+        own = [
+            finding
+            for finding in orphans
+            if os.path.dirname(finding.dir or finding.path or "") == row.where.dir
+        ]
         return _in_words([*of_dir.get(row.where.dir, ()), *(own if row.is_log_dir else ())], first_lines)
 
     return table_view(
@@ -82,9 +86,9 @@ def _starts(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[s
     # a log dir that is offline may hide whether the process ends
     is_sure = all(finding.code != "START-010" for finding in findings)
     ends = any(
-        (is_sure and PROCESS_ENDS in one.message) or os.path.basename(one.dir or "") == METADATA_LOG
-        for one in findings
-        if one.code == "START-008"
+        (is_sure and PROCESS_ENDS in finding.message) or os.path.basename(finding.dir or "") == METADATA_LOG
+        for finding in findings
+        if finding.code == "START-008"
     )
     ends = ends or any(finding.code == "START-009" for finding in findings)
     brokers = {row.where.broker_id for row in rows} - {None}
@@ -98,18 +102,18 @@ def _starts(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[s
         if own:
             yield f"A start would {does}: kcli explain {code}."
             yield f"{own[0].dir}: {own[0].message}."
-    left = sum(finding.code == LEFT_RECORDS for finding in findings)
-    if left:
-        hold = "directory holds" if left == 1 else "directories hold"
-        yield f"{left} -stray {hold} records that no broker reads: kcli explain START-024."
+    stray_dirs = sum(finding.code == LEFT_RECORDS for finding in findings)
+    if stray_dirs:
+        hold = "directory holds" if stray_dirs == 1 else "directories hold"
+        yield f"{stray_dirs} -stray {hold} records that no broker reads: kcli explain START-024."
 
 
 def _causes(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return the first reasons why a process ends, waits or loses a log dir, each with its file."""
     causes: dict[str, Finding] = {}
-    for one in (finding for code in CAUSES for finding in findings if finding.code == code):
-        if one.path:
-            causes.setdefault(one.path, one)
+    for cause in (finding for code in CAUSES for finding in findings if finding.code == code):
+        if cause.path:
+            causes.setdefault(cause.path, cause)
     return [*causes.values()][:MOST_CAUSES]
 
 
@@ -117,12 +121,12 @@ def _cause_lines(rows: Sequence[CheckRow], causes: Sequence[Finding]) -> Iterato
     """Yield the causes, with paths below what the title names; server.log has them whole."""
     log_dirs = (row.where.dir if row.is_log_dir else os.path.dirname(row.where.dir or "") for row in rows)
     below = f"{common_dir(log_dirs)}/"
-    for one in causes:
-        parts = f"{one.path}: {one.message}.".split("; ")
+    for cause in causes:
+        clauses = f"{cause.path}: {cause.message}.".split("; ")
         is_short = below not in {"/", "//"}
         yield "; ".join(
-            part.replace(below, "") if is_short and not part.startswith("server.log: ") else part
-            for part in parts
+            clause.replace(below, "") if is_short and not clause.startswith("server.log: ") else clause
+            for clause in clauses
         )
 
 
@@ -134,9 +138,9 @@ def _checked(rows: Sequence[CheckRow]) -> str:
     """Return what was read; of logs alone, and of remote segments, that is the batches."""
     partitions = [row for row in rows if not row.is_log_dir]
     batches, segments, size_read = sums(partitions, "batches", "segments", "log_bytes")
-    more = any(row.log_end_offset is not None or row.errors for row in partitions)
-    read = f"{counted(batches, 'batch', 'batches')} in {counted(segments, 'segment')} ({size(size_read)})"
-    return f"Checked: {joined((read, CHECKED_TOO if more else ''))}." if partitions else ""
+    is_full_check = any(row.log_end_offset is not None or row.errors for row in partitions)
+    contents = f"{counted(batches, 'batch', 'batches')} in {counted(segments, 'segment')} ({size(size_read)})"
+    return f"Checked: {joined((contents, CHECKED_TOO if is_full_check else ''))}." if partitions else ""
 
 
 def _in_words(findings: Sequence[Finding], causes: Sequence[Finding] = ()) -> str:
@@ -164,7 +168,7 @@ def _verdict(rows: Sequence[CheckRow], refused: Container[str | None]) -> str:
     of_log_dirs = Counter(row.result for row in rows if row.is_log_dir)
     of_partitions = Counter(row.result for row in rows if not row.is_log_dir)
     nouns = ((of_log_dirs, "log dir"), (of_partitions, "partition"))
-    read = joined(counted(results.total(), noun) for results, noun in nouns if results)
+    counts = joined(counted(results.total(), noun) for results, noun in nouns if results)
     of_partitions[WILL_NOT_LOAD] -= unserved
     failing = [counted(count, noun) for results, noun in nouns if (count := results[WILL_NOT_LOAD])]
     bad_dirs = of_log_dirs[WARNING] + of_log_dirs[DAMAGED]
@@ -177,12 +181,12 @@ def _verdict(rows: Sequence[CheckRow], refused: Container[str | None]) -> str:
     )
     clean = tally({"clean": of_partitions[CLEAN]}) if troubles else "clean"
     offline = f"{unserved} not loaded: their log dir goes offline" if unserved else ""
-    return f"{read}: {joined((troubles, clean, offline))}."
+    return f"{counts}: {joined((troubles, clean, offline))}."
 
 
 def _epoch_verdict(rows: Sequence[EpochCheckRow]) -> str:
     counts = Counter(row.result for row in rows)
-    return f"{counted(len(rows), 'partition')}: {tally({one: counts[one] for one in MARKS})}."
+    return f"{counted(len(rows), 'partition')}: {tally({mark: counts[mark] for mark in MARKS})}."
 
 
 RESULT = ShownColumn("RESULT", "result", style=lambda text: STYLES[MARKS.get(text, "error")])
@@ -267,11 +271,11 @@ def _draw_lost(rows: Sequence[SalvageRow], screen: Screen) -> Iterator[Renderabl
 def _salvage_verdict(row: SalvageRow, files: Sequence[str], codes: set[str]) -> str:
     lost = [counted(row.batches_lost, "batch", "batches")] if row.batches_lost else []
     lost += [size(row.bytes_lost)] if row.bytes_lost else []
-    gone = ["records that no log has"] if RECORDS_LOST in codes else []
+    missing = ["records that no log has"] if RECORDS_LOST in codes else []
     saved = "All batches are saved." if row.batches is not None else "The indexes are written anew."
     if codes & {RECORDS_LOST, MAY_BE_LOST}:
         saved = "All batches that the logs have are saved."
-    parts = [f"Not saved: {joined([*lost, *files, *gone])}."] if lost or files or gone else []
+    parts = [f"Not saved: {joined([*lost, *files, *missing])}."] if lost or files or missing else []
     parts += [saved] if not lost else []
-    parts += ["Other records may be lost."] if MAY_BE_LOST in codes and not gone else []
+    parts += ["Other records may be lost."] if MAY_BE_LOST in codes and not missing else []
     return " ".join(parts)

@@ -57,7 +57,7 @@ def contents(value: Any, most: int = MOST_BYTES_SHOWN) -> str:
 
 def _contents(value: Any, symbols: Symbols) -> str:
     is_cut = isinstance(value, (str, bytes)) and len(value) > MOST_BYTES_SHOWN
-    return contents(value) + (symbols.more if is_cut else "")
+    return contents(value) + (symbols.ellipsis if is_cut else "")
 
 
 SHOWN_AS: dict[KindName, Callable[[Any, Symbols], str]] = {
@@ -144,8 +144,8 @@ def mark_column(severity: Callable[[Any], str | None], symbols: Symbols) -> Show
     marks = {"error": symbols.bad, "warning": symbols.warning, "info": symbols.note, "": symbols.good}
     return ShownColumn(
         "",
-        lambda row: "" if (word := severity(row)) is None else marks[word],
-        style={mark: STYLES[word] for word, mark in marks.items()}.get,
+        lambda row: "" if (level := severity(row)) is None else marks[level],
+        style={mark: STYLES[level] for level, mark in marks.items()}.get,
     )
 
 

@@ -139,9 +139,9 @@ def _value(row: DumpRecordRow, names: Mapping[str, str]) -> Any:
 
 def _of_quorum(value: dict[str, Any]) -> str:
     """Return in words what a control record says; of a voters record each voter on its own."""
-    rest = {field: part for field, part in value.items() if field != "version"}
-    if not any("endpoints" in voter for voter in rest.get("voters", ())):
-        return _decoded(rest)
+    fields = {field: item for field, item in value.items() if field != "version"}
+    if not any("endpoints" in voter for voter in fields.get("voters", ())):
+        return _decoded(fields)
     return ", ".join(
         " ".join(
             [
@@ -151,39 +151,39 @@ def _of_quorum(value: dict[str, Any]) -> str:
                 "{minSupportedVersion}-{maxSupportedVersion}".format_map(voter["kRaftVersionFeature"]),
             ]
         )
-        for voter in rest["voters"]
+        for voter in fields["voters"]
     )
 
 
 def _of_metadata(kind: str, value: dict[str, Any], names: Mapping[str, str]) -> str:
     """Return in words what a record of the metadata log says: what it is about first."""
-    rest = {field: name_of_code(field, code, kind) or code for field, code in value.items()}
-    topic_id, partition, subject = rest.pop("topicId", None), rest.pop("partitionId", None), []
+    fields = {field: name_of_code(field, code, kind) or code for field, code in value.items()}
+    topic_id, partition, subject = fields.pop("topicId", None), fields.pop("partitionId", None), []
     if kind == "CONFIG":
-        resource = str(rest.pop("resourceType")).lower().replace("_", "-")
-        subject = [resource, rest.pop("resourceName") or "(default)"]
-        subject.append(f"{rest.pop('name')}={rest.pop('value')}")
+        resource = str(fields.pop("resourceType")).lower().replace("_", "-")
+        subject = [resource, fields.pop("resourceName") or "(default)"]
+        subject.append(f"{fields.pop('name')}={fields.pop('value')}")
     elif kind == "FEATURE_LEVEL":
-        subject = [f"{rest.pop('name')}={rest.pop('featureLevel')}"]
+        subject = [f"{fields.pop('name')}={fields.pop('featureLevel')}"]
     elif topic_id is not None:
-        name = rest.pop("name", None)
+        name = fields.pop("name", None)
         subject = [name or names.get(topic_id, topic_id)]
         subject = subject if partition is None else [f"{subject[0]}-{partition}"]
         subject += [] if name is None else [f"topicId={topic_id}"]
-    first = {field: rest.pop(field) for field in METADATA_FIRST if field in rest}
-    return " ".join([*map(one_line, subject), _decoded({**first, **rest})])
+    first = {field: fields.pop(field) for field in METADATA_FIRST if field in fields}
+    return " ".join([*map(one_line, subject), _decoded({**first, **fields})])
 
 
 def _decoded(value: dict[str, Any]) -> str:
     """Return the fields of a decoded value in words; of a transaction its state and partitions first."""
-    rest = dict(value)
+    fields = dict(value)
     parts = []
-    status = rest.pop(TRANSACTION_STATUS, None)
+    status = fields.pop(TRANSACTION_STATUS, None)
     if status is not None:
         parts = [dict(enumerate(TRANSACTION_STATES)).get(status, f"transactionStatus={status}")]
-        for topic in rest.pop("transactionPartitions", None) or []:
+        for topic in fields.pop("transactionPartitions", None) or []:
             parts += [f"{topic['topic']}-{partition}" for partition in topic["partitionIds"]]
-    parts += [f"{name}={contents(field)}" for name, field in rest.items() if field is not None]
+    parts += [f"{name}={contents(field)}" for name, field in fields.items() if field is not None]
     return " ".join(parts)
 
 
@@ -210,13 +210,13 @@ def _fields(row: DumpRecordRow, names: Mapping[str, str]) -> Iterator[Part]:
         yield "type", f"{row.record_type or f'{row.control_type} marker'}{version}"
     kind, is_metadata, _ = (row.record_type or "").partition(METADATA_TYPE)
 
-    def meaning(field: str, part: object) -> str | None:
-        if field == TRANSACTION_STATUS and isinstance(part, int):
-            return dict(enumerate(TRANSACTION_STATES)).get(part)
-        return name_of_code(field, part, kind) or names.get(str(part)) if is_metadata else None
+    def meaning(field: str, value: object) -> str | None:
+        if field == TRANSACTION_STATUS and isinstance(value, int):
+            return dict(enumerate(TRANSACTION_STATES)).get(value)
+        return name_of_code(field, value, kind) or names.get(str(value)) if is_metadata else None
 
-    yield from _whole("key", row.key, row.decoded_key, meaning)
-    yield from _whole("value", row.value, row.decoded_value, meaning)
+    yield from _key_or_value("key", row.key, row.decoded_key, meaning)
+    yield from _key_or_value("value", row.value, row.decoded_value, meaning)
     for header in row.headers:
         value = "null" if header.value is None else contents(header.value, sys.maxsize)
         yield "header", f"{one_line(header.key)} = {value}"
@@ -224,7 +224,7 @@ def _fields(row: DumpRecordRow, names: Mapping[str, str]) -> Iterator[Part]:
         yield "error", row.error
 
 
-def _whole(
+def _key_or_value(
     name: str, value: bytes | None, decoded: dict[str, Any] | None, meaning: Meaning
 ) -> Iterator[Part]:
     """Yield a key or a value, decoded where it can be, and how long it is; structures a line each."""
@@ -233,24 +233,24 @@ def _whole(
         yield name, length
     else:
         yield f"{name}, {length}", contents(value, sys.maxsize)
-    for field, part in (decoded or {}).items():
-        for number, one in enumerate(part if _has_structures(part) else [part]):
-            text = _in_words(field, one, meaning)
-            yield "" if number else f"  {field}", text[1:-1] if isinstance(one, dict) else text
+    for field, item in (decoded or {}).items():
+        for number, entry in enumerate(item if _has_structures(item) else [item]):
+            text = _in_words(field, entry, meaning)
+            yield "" if number else f"  {field}", text[1:-1] if isinstance(entry, dict) else text
 
 
-def _has_structures(part: object) -> bool:
-    return isinstance(part, list) and any(isinstance(one, dict) for one in part)
+def _has_structures(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
-def _in_words(field: str, part: Any, meaning: Meaning) -> str:
+def _in_words(field: str, value: Any, meaning: Meaning) -> str:
     """Return a part of a decoded value, and behind a code or an id what it means."""
-    if isinstance(part, dict):
-        return f"{{{' '.join(f'{name}={_in_words(name, one, meaning)}' for name, one in part.items())}}}"
-    if _has_structures(part):
-        return f"[{', '.join(_in_words(field, one, meaning) for one in part)}]"
-    text = "null" if part is None else contents(part, sys.maxsize)
-    name = meaning(field, part)
+    if isinstance(value, dict):
+        return f"{{{' '.join(f'{name}={_in_words(name, item, meaning)}' for name, item in value.items())}}}"
+    if _has_structures(value):
+        return f"[{', '.join(_in_words(field, item, meaning) for item in value)}]"
+    text = "null" if value is None else contents(value, sys.maxsize)
+    name = meaning(field, value)
     return text if name is None else f"{text} ({name})"
 
 

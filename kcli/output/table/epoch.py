@@ -57,22 +57,22 @@ def _lines(replicas: Replicas, names: dict[str, str], screen: Screen) -> Iterato
     partings = _partings(replicas)
     labels = {where: f"{names[where.dir]}  " if len(replicas) > 1 else "" for where in replicas}
     remarks = {where: _remark(where, replicas, partings.get(where)) for where in replicas}
-    left = max(map(len, labels.values()))
-    room = screen.width - left - max(map(len, remarks.values())) - 3
+    label_width = max(map(len, labels.values()))
+    room = screen.width - label_width - max(map(len, remarks.values())) - 3
     first = min(rows[0].start_offset for rows in replicas.values())
     end = max(rows[-1].end_offset for rows in replicas.values())
     timeline = Timeline(first, end, max(min(room, WIDEST_EPOCHS), LEAST_EPOCHS))
     offsets = {row.start_offset for rows in replicas.values() for row in rows}
     offsets |= {rows[-1].end_offset for rows in replicas.values()}
     scale = timeline.labels((offset, offset) for offset in (first, end, *partings.values(), *sorted(offsets)))
-    yield [(" " * left + scale, "dim")]
+    yield [(" " * label_width + scale, "dim")]
     for where, rows in replicas.items():
         columns = timeline.columns(rows[0].start_offset, rows[-1].end_offset)
         line = " " * columns.start + screen.symbols.line * (columns.stop - columns.start)
         line = timeline.labels(((row.start_offset, row.epoch) for row in rows), line) + screen.symbols.end
         differs = timeline.column(partings[where]) if where in partings else len(line)
         yield [
-            (labels[where].ljust(left), "bold"),
+            (labels[where].ljust(label_width), "bold"),
             (line[:differs], "cyan"),
             (line[differs:].ljust(timeline.width + 3 - differs), "red"),
             (remarks[where], STYLES["error"] if where in partings else "green"),
@@ -84,12 +84,12 @@ def _remark(where: Where, replicas: Replicas, parting: int | None) -> str:
     if len(replicas) == 1:
         return ""
     newest = max(replicas.values(), key=lambda rows: (rows[-1].epoch, rows[-1].end_offset))
-    end, more = replicas[where][-1].end_offset, replicas[where][-1].end_offset - newest[-1].end_offset
+    end, lead = replicas[where][-1].end_offset, replicas[where][-1].end_offset - newest[-1].end_offset
     if parting is not None:
         return f"{number(end - parting)} offsets differ from {parting} on"
-    if replicas[where] is newest or not more:
+    if replicas[where] is newest or not lead:
         return "newest epoch" if replicas[where] is newest else "the same"
-    return f"the same, {number(abs(more))} {'more' if more > 0 else 'behind'}"
+    return f"the same, {number(abs(lead))} {'more' if lead > 0 else 'behind'}"
 
 
 def _epochs_verdict(rows: Sequence[EpochRow]) -> str:
@@ -162,12 +162,12 @@ def _diffs_verdict(rows: Sequence[EpochDiffRow]) -> str:
 
 def _next_commands(rows: Sequence[EpochDiffRow], screen: Screen) -> str:
     """Return the commands that go on from the first pairs that part, over log dirs where these answer all."""
-    asked = {
+    rows_by_options = {
         (): [row for row in rows if row.divergence_offset is not None],
         ("--broker", "running"): list(filter(_holds_epoch_alone, rows)),
     }
     lines = []
-    for options, chosen in asked.items():
+    for options, chosen in rows_by_options.items():
         pairs = [sorted(_replicas(row), key=_newest_epoch, reverse=True) for row in chosen]
         log_dirs = {tuple(log_dir_of(where) for where, _ in pair) for pair in pairs}
         if pairs:
@@ -183,9 +183,9 @@ def _newest_epoch(replica: tuple[Where, tuple[EpochSpan, ...]]) -> tuple[int, in
 
 def _holds_epoch_alone(row: EpochDiffRow) -> bool:
     """Whether one of two running replicas holds an epoch at its log end that the other one lacks."""
-    here, there = ({span.epoch for span in spans} for spans in (row.epochs, row.other_epochs))
+    epochs, other_epochs = ({span.epoch for span in spans} for spans in (row.epochs, row.other_epochs))
     last = (*row.epochs[-1:], *row.other_epochs[-1:])
-    return any(span.start_offset == span.end_offset and span.epoch in here ^ there for span in last)
+    return any(span.start_offset == span.end_offset and span.epoch in epochs ^ other_epochs for span in last)
 
 
 def _lacks_epochs(row: EpochDiffRow) -> bool:
@@ -226,8 +226,8 @@ def _end_offsets_verdict(rows: Sequence[EndOffsetRow]) -> str:
         return ""
     answers: dict[tuple[str, int], set[Any]] = {}
     for row in rows:
-        asked = answers.setdefault((name_of(row.where), row.requested_epoch), set())
-        asked.add((row.leader_epoch, row.end_offset, row.error))
+        values = answers.setdefault((name_of(row.where), row.requested_epoch), set())
+        values.add((row.leader_epoch, row.end_offset, row.error))
     differ = sum(len(some) > 1 for some in answers.values())
     return f"{differ} of {counted(len(answers), 'answer')} differ." if differ else "All answers are the same."
 

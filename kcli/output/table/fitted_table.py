@@ -53,9 +53,9 @@ class StyledLines:
                     yield Segment(text, console.get_style(style) if style else None)
                 yield Segment.line()
             else:
-                for part in Text.assemble(*line).wrap(console, self.width, overflow="fold"):
-                    part.rstrip()
-                    yield part
+                for folded_line in Text.assemble(*line).wrap(console, self.width, overflow="fold"):
+                    folded_line.rstrip()
+                    yield folded_line
 
 
 def printable(text: str, screen: Screen) -> str:
@@ -69,7 +69,7 @@ def cut(text: str, width: int, symbols: Symbols) -> str:
     """Return text that takes at most so many columns; what is cut off is marked."""
     if cell_len(text) <= width:
         return text
-    return set_cell_size(text, max(width - len(symbols.more), 0)).rstrip() + symbols.more[:width]
+    return set_cell_size(text, max(width - len(symbols.ellipsis), 0)).rstrip() + symbols.ellipsis[:width]
 
 
 def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") -> StyledLines:
@@ -84,9 +84,9 @@ def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") ->
     return StyledLines([[(line, style)] for line in lines], screen, is_text=True)
 
 
-def command_lines(words: Iterable[str], screen: Screen) -> str:
+def command_lines(arguments: Iterable[str], screen: Screen) -> str:
     """Return a command line as a shell takes it, on lines that fit."""
-    text = shlex.join(words)
+    text = shlex.join(arguments)
     lines = wrap(text, screen.room - 4, break_on_hyphens=False, break_long_words=False) or [""]
     return " \\\n    ".join([f"  {lines[0]}", *lines[1:]])
 
@@ -114,26 +114,26 @@ def lines_of(columns: Sequence[Measured], screen: Screen) -> StyledLines:
 def fitted(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -> list[Measured]:
     """Return the columns that have room, each as wide as it is shown."""
     candidates = (_measured(column, rows, screen) for column in columns)
-    kept = [column for column in candidates if column is not None]
+    measured = [column for column in candidates if column is not None]
 
     def excess(of: str) -> int:
-        return sum(int(getattr(column, of)) + len(GAP) for column in kept) - len(GAP) - screen.room
+        return sum(int(getattr(column, of)) + len(GAP) for column in measured) - len(GAP) - screen.room
 
-    while excess("least") > 0 and any(column.declared.rank for column in kept):
-        kept.remove(max(kept, key=lambda column: column.declared.rank))
+    while excess("least") > 0 and any(column.declared.rank for column in measured):
+        measured.remove(max(measured, key=lambda column: column.declared.rank))
     if excess("least") > 0:
-        kept = [
+        measured = [
             column._replace(least=min(column.least, max(SHORTEST, len(column.declared.header))))
-            for column in kept
+            for column in measured
         ]
-    while excess("width") > 0 and (wide := [column for column in kept if column.width > column.least]):
+    while excess("width") > 0 and (wide := [column for column in measured if column.width > column.least]):
         widest = max(wide, key=lambda column: (not column.declared.may_overflow, column.width))
-        kept[kept.index(widest)] = widest._replace(width=widest.width - 1)
-    for place, column in enumerate(kept):
+        measured[measured.index(widest)] = widest._replace(width=widest.width - 1)
+    for number, column in enumerate(measured):
         if column.declared.may_overflow:  # as wide as the longest name that has room
             widths = (width for width in map(cell_len, column.cells) if width <= column.width)
-            kept[place] = column._replace(width=max(len(column.declared.header), *widths, 0))
-    return kept
+            measured[number] = column._replace(width=max(len(column.declared.header), *widths, 0))
+    return measured
 
 
 def _measured(column: ShownColumn, rows: Sequence[Any], screen: Screen) -> Measured | None:
@@ -175,18 +175,20 @@ def _folded(text: str, column: Measured, symbols: Symbols) -> list[str]:
     if declared.is_cut:
         return [cut(text, width, symbols)]
     lines = wrap(text, width, break_on_hyphens=False, break_long_words=False)  # a name stays whole
-    return [part for line in lines for part in _in_parts(line, width)] or [""]
+    return [piece for line in lines for piece in _in_parts(line, width)] or [""]
 
 
 def _in_parts(line: str, width: int) -> list[str]:
     """Return a line in parts that fit: broken at hyphens, where that is enough."""
-    parts = wrap(line, width, break_long_words=False)
-    return wrap(line, width, break_on_hyphens=False) if any(len(part) > width for part in parts) else parts
+    texts = wrap(line, width, break_long_words=False)
+    return wrap(line, width, break_on_hyphens=False) if any(len(text) > width for text in texts) else texts
 
 
 def _lines(columns: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
     if any(column.declared.header for column in columns):
-        yield _line((one.declared.header, "bold", one.width, one.declared.is_right) for one in columns)
+        yield _line(
+            (column.declared.header, "bold", column.width, column.declared.is_right) for column in columns
+        )
     cells = [
         [
             Cell(_folded(text, column, symbols), style, column.width, column.declared.is_right)
@@ -196,7 +198,7 @@ def _lines(columns: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
     ]
     names: list[list[str]] = []
     for row in zip(*cells, strict=True):
-        ends = [place for place, cell in enumerate(row, 1) if cell_len(cell.lines[0]) > cell.width]
+        ends = [number for number, cell in enumerate(row, 1) if cell_len(cell.lines[0]) > cell.width]
         above, names = names, [cell.lines for cell in row[: max(ends, default=0)]]
         for begin, end in pairwise(sorted({0, *ends, len(row)})):
             if end == len(row) or names != above:  # rows of one long name follow the line that has it

@@ -157,6 +157,6 @@ GROUP_COMMIT = table_view(
     severity=lambda row: {"back": "warning", "removed": "info"}.get(row.change),
     verdict=lambda rows: (
         f"{counted(len(rows), 'change')}: "
-        f"{joined(f'{count} {word}' for word, count in Counter(row.change for row in rows).items())}."
+        f"{joined(f'{count} {change}' for change, count in Counter(row.change for row in rows).items())}."
     ),
 )

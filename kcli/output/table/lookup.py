@@ -17,9 +17,9 @@ EXPECTED_REASONS = {"in batch", "found"}
 """Reasons that say no more than where it lies."""
 
 
-def _asked(row: LookupTimestampRow) -> str:
-    at = row.timestamp
-    return "newest record" if at is None else f"at or after {moment(at, with_ms=True)} UTC"
+def _request(row: LookupTimestampRow) -> str:
+    timestamp = row.timestamp
+    return "newest record" if timestamp is None else f"at or after {moment(timestamp, with_ms=True)} UTC"
 
 
 def _batch(row: LookupOffsetRow) -> tuple[int, int] | None:
@@ -63,7 +63,7 @@ LOOKUP_TIMESTAMP = table_view(
     ShownColumn("SEGMENT", "record.segment_base_offset", "number", rank=2),
     ShownColumn("AT BYTE", "record.position", "number", rank=4),
     ShownColumn("", _reason, rank=1, least=12, style="yellow"),
-    shared=(SharedColumn("ASKED FOR", _asked),),
+    shared=(SharedColumn("ASKED FOR", _request),),
     below=_draw_reasons,
     closing=count_found,
 )

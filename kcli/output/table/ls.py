@@ -17,7 +17,7 @@ NOT_RECOVERED = "START-005"
 def draw_partition(answer: TableInput) -> TableView:
     """Return the view of partitions, and what is remarkable about each."""
     of_dir = by_dir(answer.findings)
-    severities = {path: word for path, own in of_dir.items() if (word := severity_of(own)) != "info"}
+    severities = {path: severity for path, own in of_dir.items() if (severity := severity_of(own)) != "info"}
 
     def note(row: PartitionRow) -> str:
         leftovers = counted(row.leftovers, "leftover") if row.leftovers else ""

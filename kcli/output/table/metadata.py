@@ -35,22 +35,22 @@ NONE, PRODUCER_IDS = -1, "producer-ids"
 LEAST_OF_LOGS = 12
 
 
-def ids(given: Sequence[int]) -> str:
+def ids(broker_ids: Sequence[int]) -> str:
     """Return ids of brokers: 1,2,3."""
-    return ",".join(map(str, given))
+    return ",".join(map(str, broker_ids))
 
 
-def _listeners(given: Sequence[Endpoint]) -> str:
-    return joined(f"{one.name}://{one.host}:{one.port}" for one in given)
+def _listeners(endpoints: Sequence[Endpoint]) -> str:
+    return joined(f"{endpoint.name}://{endpoint.host}:{endpoint.port}" for endpoint in endpoints)
 
 
-def _settings(given: dict[str, Any]) -> str:
-    return joined(f"{name}={value}" for name, value in given.items())
+def _settings(settings: dict[str, Any]) -> str:
+    return joined(f"{name}={value}" for name, value in settings.items())
 
 
-def _view(noun: str, *columns: ShownColumn, **more: Any) -> Callable[[TableInput], TableView]:
-    more = {"verdict": lambda rows: f"{counted(len(rows), noun)}.", **more}
-    return partial(_each_once, TableView(columns=columns, shared=PLACE, **more))
+def _view(noun: str, *columns: ShownColumn, **fields: Any) -> Callable[[TableInput], TableView]:
+    fields = {"verdict": lambda rows: f"{counted(len(rows), noun)}.", **fields}
+    return partial(_each_once, TableView(columns=columns, shared=PLACE, **fields))
 
 
 def _each_once(view: TableView, answer: TableInput) -> TableView:
@@ -67,9 +67,9 @@ def _each_once(view: TableView, answer: TableInput) -> TableView:
         for key, row in own.items():
             lines.setdefault(key, (row, []))[1].append(place)
     names, rows = _names_of(by_log), [row for row, _ in lines.values()]
-    logs = {id(row): joined(names[one] for one in places) for row, places in lines.values()}
+    logs = {id(row): joined(names[place] for place in places) for row, places in lines.values()}
     subjects = {
-        subject: place for place, subject in enumerate(dict.fromkeys(map(view.columns[0].value_of, rows)))
+        subject: number for number, subject in enumerate(dict.fromkeys(map(view.columns[0].value_of, rows)))
     }
 
     def verdict(_: Sequence[Any]) -> str:
@@ -77,7 +77,7 @@ def _each_once(view: TableView, answer: TableInput) -> TableView:
         each = [(places, view.verdict([*by_log[places[0]].values()])) for places in alike.values()]
         if len(each) == 1:
             return f"{each[0][1].rstrip('.')}, the same in {counted(len(by_log), *OF_DIR.noun)}."
-        return "\n".join(f"{joined(names[one] for one in places)}: {text}" for places, text in each)
+        return "\n".join(f"{joined(names[place] for place in places)}: {text}" for places, text in each)
 
     above, alone = view.above, OF_DIR._replace(header="")
     column = ShownColumn("IN", lambda row: logs[id(row)], least=LEAST_OF_LOGS)
@@ -93,18 +93,18 @@ def _each_once(view: TableView, answer: TableInput) -> TableView:
 
 def _names_of(places: Iterable[OfDirectory]) -> dict[OfDirectory, str]:
     """Return a name of each log: its node, or its directory where nodes are not known or not different."""
-    known = list(places)
-    nodes = {place: f"node {place.broker_id}" for place in known if place.broker_id is not None}
-    if len({*nodes.values()}) == len(known):
+    directories = list(places)
+    nodes = {place: f"node {place.broker_id}" for place in directories if place.broker_id is not None}
+    if len({*nodes.values()}) == len(directories):
         return nodes
-    short = short_dirs(place.dir.removesuffix(f"/{METADATA_DIRECTORY}") for place in known)
-    return {place: short[place.dir.removesuffix(f"/{METADATA_DIRECTORY}")] for place in known}
+    short = short_dirs(place.dir.removesuffix(f"/{METADATA_DIRECTORY}") for place in directories)
+    return {place: short[place.dir.removesuffix(f"/{METADATA_DIRECTORY}")] for place in directories}
 
 
 def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterator[RenderableType]:
-    for place, row in enumerate(rows):
+    for log_number, row in enumerate(rows):
         if len(rows) > 1:
-            yield from [""] if place else []
+            yield from [""] if log_number else []
             node = "" if row.place.broker_id is None else f"   node {row.place.broker_id}"
             yield StyledLines([[(f"{row.place.dir}{node}", "bold")]], screen)
         time = "" if row.timestamp is None else f", {moment(row.timestamp)} UTC"
@@ -305,10 +305,10 @@ def _facts(row: MetadataChangeRow) -> str:
         in_words = FACTS_IN_WORDS if row.before else ("leader", "replicas")
         names = [name for name in names if name in in_words]
     sides = (row.before, row.after)
-    gone = "" if row.change == "deleted" else " removed"
+    suffix = "" if row.change == "deleted" else " removed"
     texts = (
         " -> ".join(_fact(side[name]) for side in sides if name in side)
-        + (gone if name not in row.after else "")
+        + (suffix if name not in row.after else "")
         for name in names
     )
     return joined(f"{name.replace('_', ' ')} {text}" for name, text in zip(names, texts, strict=True))
@@ -325,7 +325,7 @@ def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[Render
         return
     symbols, fenced = screen.symbols, set[int]()
     sides = [side for row in about for side in (row.before, row.after)]
-    replicas = {one for side in sides for one in (*side.get("replicas", ()), *side.get("isr", ()))}
+    replicas = {replica for side in sides for replica in (*side.get("replicas", ()), *side.get("isr", ()))}
     first = next((row.before for row in about if row.before.get("isr")), {})
     leader, isr = first.get("leader"), first.get("isr", [])
     drawn: dict[int, list[str]] = {replica: [] for replica in sorted(replicas)}
@@ -335,19 +335,19 @@ def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[Render
             fenced = fenced | {node} if row.change == "fenced" else fenced - {node}
         else:
             leader, isr = row.after.get("leader", leader), row.after.get("isr", isr)
-        for one, cells in drawn.items():
-            mark = symbols.stays if one == leader else symbols.line if one in isr else symbols.note
-            cells.append(symbols.bad if one in fenced and one != leader else mark)
+        for replica, cells in drawn.items():
+            mark = symbols.stays if replica == leader else symbols.line if replica in isr else symbols.note
+            cells.append(symbols.bad if replica in fenced and replica != leader else mark)
     width = max((screen.width - LABEL) // len(about), 1)
     last = about[-((screen.width - LABEL) // width) :]
     if len(last) < len(about):
         yield sentences(screen, f"The last {len(last)} of {len(about)} changes:")
     lines = [
         [
-            (f"  broker {one:<5}", "dim"),
+            (f"  broker {replica:<5}", "dim"),
             ("".join(cell * min(width, WIDEST) for cell in cells[-len(last) :]), ""),
         ]
-        for one, cells in drawn.items()
+        for replica, cells in drawn.items()
     ]
     legend = (
         f"{symbols.stays} leader  {symbols.line} in the ISR  {symbols.note} not in it  {symbols.bad} fenced"
@@ -376,13 +376,13 @@ UNCLEANLY = "unclean"
 
 
 def _changes_verdict(rows: Sequence[MetadataChangeRow]) -> str:
-    words = Counter(map(_change, rows)).most_common()
-    return f"{counted(len(rows), 'change')}: {joined(f'{count} {word}' for word, count in words)}."
+    changes = Counter(map(_change, rows)).most_common()
+    return f"{counted(len(rows), 'change')}: {joined(f'{count} {name}' for name, count in changes)}."
 
 
 def draw_metadata_change(answer: TableInput) -> TableView:
     """Return the view of changes: of one partition with its leader and ISR, else in words."""
-    one = len({row.name for row in answer.rows if row.kind == "partition"}) == 1
+    is_of_one = len({row.name for row in answer.rows if row.kind == "partition"}) == 1
     of_partition = [
         ShownColumn(header, _pair(fact), "changed text", rank)
         for rank, (header, fact) in enumerate(PARTITION_FACTS.items())
@@ -392,7 +392,7 @@ def draw_metadata_change(answer: TableInput) -> TableView:
         ShownColumn("OFFSET", "metadata_offset", "number"),
         ShownColumn("TIME (UTC)", "timestamp", "time of day"),
         ShownColumn("CHANGE", _change, style="bold"),
-        *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if one else in_words),
+        *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if is_of_one else in_words),
         shared=PLACE,
         verdict=_changes_verdict,
         severity=lambda row: (
@@ -416,8 +416,8 @@ def _differences(rows: Sequence[MetadataDifferenceRow], screen: Screen) -> Itera
     """Yield a table of a line for each that differs."""
     texts: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        both = (_value(row.before), _value(row.after))
-        text = f"{row.field} {change(both, screen.symbols)}"
+        values = (_value(row.before), _value(row.after))
+        text = f"{row.field} {change(values, screen.symbols)}"
         if row.field is None:
             settings = json.loads(row.after or row.before or "{}") if row.kind in {"config", "quota"} else {}
             text = f"{row.change} {_settings(settings)}".rstrip()
@@ -430,10 +430,10 @@ def _differences(rows: Sequence[MetadataDifferenceRow], screen: Screen) -> Itera
     yield table(columns, [*texts.items()], screen)
 
 
-def _value(given: str | None) -> str | None:
+def _value(text: str | None) -> str | None:
     """Return a value, of a list of numbers as 1,2,3."""
-    is_plain = given is not None and given.startswith("[") and given.strip("[]0123456789,") == ""
-    return (given.strip("[]") or None) if is_plain and given is not None else given
+    is_plain = text is not None and text.startswith("[") and text.strip("[]0123456789,") == ""
+    return (text.strip("[]") or None) if is_plain and text is not None else text
 
 
 METADATA_DIFFERENCE = table_view(

@@ -227,8 +227,8 @@ def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
     lost = f"{counted(records, 'record')}, {committed or 'none'} of them known to be committed"
     below = f"{counted(below_start, 'offset')} below its log start"
     what = joined((lost if records else "", below if below_start else "")) or "nothing"
-    others = f" Unknown with {joined(names[path] for path in unknown)}." if unknown else ""
-    return f"Least is lost with {names[best]}: {what}.{others}"
+    doubts = f" Unknown with {joined(names[path] for path in unknown)}." if unknown else ""
+    return f"Least is lost with {names[best]}: {what}.{doubts}"
 
 
 LOSSES = ("committed_records_lost", "bytes_lost", "offsets_below_start", "records_lost")

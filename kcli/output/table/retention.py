@@ -41,10 +41,10 @@ MOST_LIMITS = 3
 
 
 class _Log(NamedTuple):
-    """A log and its segments, the oldest first; `whole`: its own row, None where it is left out."""
+    """A log and its segments, the oldest first; `totals`: its own row, None where it is left out."""
 
     segments: tuple[RetentionRow, ...]
-    whole: RetentionPartitionRow | None = None
+    totals: RetentionPartitionRow | None = None
 
     @property
     def where(self) -> Where:
@@ -53,7 +53,7 @@ class _Log(NamedTuple):
     @property
     def going_now(self) -> int | None:
         """The bytes that go without the settings that are tried; None where none is."""
-        return None if self.whole is None else self.whole.deletable_bytes_now
+        return None if self.totals is None else self.totals.deletable_bytes_now
 
     @property
     def size(self) -> int:
@@ -94,7 +94,7 @@ def _bar(log: _Log, symbols: Symbols) -> str:
 
 def _tried(logs: Sequence[_Log]) -> str:
     """Return the settings that are tried, those of options; each with its value where all logs have one."""
-    rows = [log.whole for log in logs if log.whole is not None]
+    rows = [log.totals for log in logs if log.totals is not None]
     tried = {name: 0 for row in rows for name, source in row.settings_from.items() if source == OPTION}
     settings = []
     for name in (name for name in tried if f"local.{name}" not in tried):
@@ -111,7 +111,7 @@ def _field_of(setting: str) -> str:
 
 def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
     """Yield which limits count for logs that lose segments by them, and where these come from."""
-    rows = [log.whole for log in logs if log.whole is not None and DELETE in log.whole.cleanup_policy]
+    rows = [log.totals for log in logs if log.totals is not None and DELETE in log.totals.cleanup_policy]
     lines = []
     for name, show in (("retention.ms", duration), ("retention.bytes", size)):
         values = Counter(
@@ -147,9 +147,9 @@ def _verdict(logs: Sequence[_Log]) -> str:
     deleted = [row for log in logs for row in log.segments if row.action == DELETE]
     going = [row for row in deleted if row.rule != NO_RULE]
     held_back = sum(log.held_back for log in logs)
-    whole = size(sum(log.size for log in logs))
-    gone = sum(row.size for row in going)
-    what = f"{counted(len(going), 'segment')}, {size(gone)}" if going else "nothing"
+    total = size(sum(log.size for log in logs))
+    freed_bytes = sum(row.size for row in going)
+    what = f"{counted(len(going), 'segment')}, {size(freed_bytes)}" if going else "nothing"
     waiting = f" Past their time, kept by an older one: {held_back} more." if held_back else ""
     if len(deleted) > len(going):
         leaving = sum(row.size for row in deleted if row.rule == NO_RULE)
@@ -159,9 +159,9 @@ def _verdict(logs: Sequence[_Log]) -> str:
     tried, instead = _tried(logs), ""
     if tried:
         now = sum(log.going_now or 0 for log in logs)
-        instead = ", as now" if now == gone else f", instead of {size(now)} now"
+        instead = ", as now" if now == freed_bytes else f", instead of {size(now)} now"
     look = f"With {tried} the next look" if tried else "The next look"
-    return f"{look} deletes {what} of {whole}{instead}.{waiting}"
+    return f"{look} deletes {what} of {total}{instead}.{waiting}"
 
 
 def draw_retention(answer: TableInput) -> Iterator[RenderableType]:
@@ -186,7 +186,7 @@ def draw_retention(answer: TableInput) -> Iterator[RenderableType]:
 def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:
     is_tried = any(log.going_now is not None for log in logs)
     cells = _cells(symbols)
-    legend = [f"{cells[word]} {word}" for word in ("goes", "waits", "stays")]
+    legend = [f"{cells[state]} {state}" for state in ("goes", "waits", "stays")]
     columns = (
         ShownColumn("SIZE", "size", "size"),
         ShownColumn(
@@ -243,15 +243,15 @@ def _future(rows: Sequence[RetentionPartitionRow]) -> Iterator[RenderableType]:
     first.sort(key=lambda each: -each[0].timestamp)
     for record, row in first[:SHOWN_LOGS]:
         producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
-        place, time = f"{row.where.topic}-{row.where.partition}", moment(record.timestamp)
-        yield f"{place}: the record at offset {record.offset}{producer} is of {time} UTC, ahead of the clock."
+        log, time = f"{row.where.topic}-{row.where.partition}", moment(record.timestamp)
+        yield f"{log}: the record at offset {record.offset}{producer} is of {time} UTC, ahead of the clock."
     if len(first) > SHOWN_LOGS:
         yield f"And {counted(len(first) - SHOWN_LOGS, 'log')} more with records ahead of the clock: -o json."
 
 
 def _rolls(logs: Sequence[_Log]) -> Iterator[RenderableType]:
     """Yield when the active segment of the only log rolls."""
-    row = logs[0].whole if len(logs) == 1 else None
+    row = logs[0].totals if len(logs) == 1 else None
     if row is not None and row.rolls_at is not None:
         rolls = f"from {moment(row.rolls_at)} UTC on, by segment.ms {duration(row.segment_ms)}"
         yield f"Segment {logs[0].segments[-1].segment_base_offset} rolls with the first append {rolls}."
@@ -270,12 +270,12 @@ RETENTION_PARTITION = table_view(
 
 def _cleaning(rows: Sequence[CompactPartitionRow]) -> str:
     """Return what a cleaning frees, of how many logs it would happen next."""
-    read, written, picked = sums(rows, "bytes_read", "bytes_written", "picked")
+    bytes_read, bytes_written, picked = sums(rows, "bytes_read", "bytes_written", "picked")
     cleaned = sum(row.passes > 0 for row in rows)
     if not cleaned:
         return "A cleaning finds nothing to clean."
     due = f"{picked} of {counted(len(rows), 'log')} due now" if picked else "no log is due now"
-    return f"A cleaning frees {size(max(read - written, 0))} of {size(read)}; {due}."
+    return f"A cleaning frees {size(max(bytes_read - bytes_written, 0))} of {size(bytes_read)}; {due}."
 
 
 def _end_of(row: CompactPartitionRow) -> str:

@@ -83,16 +83,16 @@ def _event(row: RlmmEventRow) -> str:
     return STATE_TEXTS.get(row.state or "", row.state or row.record_type or "")
 
 
-def _count_states(states: Iterable[str], read: str = "copied") -> str:
-    """Return how many remote segments are in each state; `read` says what copied ones are."""
+def _count_states(states: Iterable[str], copied_text: str = "copied") -> str:
+    """Return how many remote segments are in each state; `copied_text` says what copied ones are."""
     count = Counter(states)
-    words = {
-        COPIED: read,
+    texts = {
+        COPIED: copied_text,
         SUPERSEDED: SUPERSEDED,
         COPYING: "begun and not finished",
         DELETING: "being deleted",
     }
-    return tally({word: count[state] for state, word in {**words, DELETED: "deleted"}.items()})
+    return tally({text: count[state] for state, text in {**texts, DELETED: "deleted"}.items()})
 
 
 def _events_total(rows: Sequence[RlmmEventRow]) -> str:
@@ -138,7 +138,7 @@ def draw_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[Renderab
     cells = {TO_READ: symbols.stays, OTHERS: symbols.goes, IS_DELETED: symbols.cross}
     by_start = sorted(rows, key=lambda row: row.start_offset)
     drawn = [(row.start_offset, row.end_offset + 1, cells[_kind(row)]) for row in by_start]
-    drawn.sort(key=lambda one: [*cells.values()].index(one[2]), reverse=True)  # what can be read is on top
+    drawn.sort(key=lambda span: [*cells.values()].index(span[2]), reverse=True)  # what can be read is on top
     cells[NOWHERE] = symbols.warning
     starts = [row.start_offset for row in by_start]
     ends = [*accumulate((row.end_offset + 1 for row in by_start), max, initial=starts[0])]
@@ -201,8 +201,8 @@ REMOTE_HIGHEST = table_view(
 
 
 def _history_event(row: RemoteHistoryRow) -> str:
-    word = STATE_TEXTS.get(row.state, row.state)
-    return word if row.refused is None else f"{word}: not taken ({row.refused.replace('-', ' ')})"
+    text = STATE_TEXTS.get(row.state, row.state)
+    return text if row.refused is None else f"{text}: not taken ({row.refused.replace('-', ' ')})"
 
 
 REMOTE_HISTORY = table_view(
@@ -295,7 +295,7 @@ RLMM_OFFSETS = table_view(
 )
 
 
-def _asked(row: Any) -> str:
+def _request(row: Any) -> str:
     if isinstance(row, RlmmLookupOffsetRow):
         return f"offset {row.offset}"
     return f"at or after {moment(row.timestamp, with_ms=True)} UTC"
@@ -316,8 +316,8 @@ def _doubt(row: Any) -> str:
     if not row.found:
         return readable(row.reason)
     is_offset = isinstance(row, RlmmLookupOffsetRow)
-    read = row.batch.position if is_offset else row.record.offset
-    return "" if read is not None else str(row.reason).partition(":")[0].partition("; ")[2]
+    result = row.batch.position if is_offset else row.record.offset
+    return "" if result is not None else str(row.reason).partition(":")[0].partition("; ")[2]
 
 
 RLMM_LOOKUP_OFFSET = RLMM_LOOKUP_TIMESTAMP = table_view(
@@ -326,7 +326,7 @@ RLMM_LOOKUP_OFFSET = RLMM_LOOKUP_TIMESTAMP = table_view(
     offsets_column("remote.start_offset", "remote.end_offset", rank=3),
     ShownColumn("WHERE", _position, rank=2),
     ShownColumn("", _doubt, least=20, style="yellow"),
-    shared=(SharedColumn("ASKED FOR", _asked),),
+    shared=(SharedColumn("ASKED FOR", _request),),
     below=partial(_draw_steps, "tries"),
     closing=count_found,
 )

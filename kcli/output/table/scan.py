@@ -42,13 +42,13 @@ def _segment(row: ScanSegmentRow) -> str:
 
 
 def _view(answer: TableInput, first: ShownColumn, noun: str, *file: str) -> TableView:
-    of, place = attrgetter("dir", *file), attrgetter("where.dir", *file)
+    finding_key, row_key = attrgetter("dir", *file), attrgetter("where.dir", *file)
     findings: dict[Any, list[Finding]] = {}
     for finding in answer.findings:
-        findings.setdefault(of(finding), []).append(finding)
+        findings.setdefault(finding_key(finding), []).append(finding)
 
     after = {
-        place(row): _segment(following)
+        row_key(row): _segment(following)
         for row, following in pairwise(answer.rows)
         if noun == SEGMENT_NOUN and row.where.dir == following.where.dir
     }
@@ -57,7 +57,7 @@ def _view(answer: TableInput, first: ShownColumn, noun: str, *file: str) -> Tabl
         summary: ScanSummary = row.summary
         if summary.invalid_batches or summary.damaged_ranges or not getattr(row, "is_complete", True):
             return "error"
-        return severity_of(findings.get(place(row), ()))
+        return severity_of(findings.get(row_key(row), ()))
 
     def verdict(rows: Sequence[Any]) -> str:
         count = Counter(map(severity, rows))
@@ -68,7 +68,7 @@ def _view(answer: TableInput, first: ShownColumn, noun: str, *file: str) -> Tabl
         return f"{joined((damaged, tally(counts)))}."
 
     def result(row: Any) -> str:
-        return _result(row, findings.get(place(row), ()), after.get(place(row)))
+        return _result(row, findings.get(row_key(row), ()), after.get(row_key(row)))
 
     has_ratios = any(_ratio(row) for row in answer.rows)
     is_folded = noun != SEGMENT_NOUN and not has_ratios and len(answer.rows) > ROWS_OF_A_SCREEN
@@ -128,8 +128,8 @@ def _total(rows: Sequence[Any]) -> str:
     wrong, unchecked = sums(summaries, "invalid_batches", "unchecked_batches")
     checksums = tally({"checksums right": right, "wrong": wrong, "not checked": unchecked})
     contents = f"{counted(batches, 'batch', 'batches')}, {counted(records, 'record')}"
-    read = size(sum(row.log_bytes for row in rows))
-    return f"{contents} in {read}" + (f": {checksums}." if checksums else ".")
+    log_bytes = size(sum(row.log_bytes for row in rows))
+    return f"{contents} in {log_bytes}" + (f": {checksums}." if checksums else ".")
 
 
 RATIO = ShownColumn("RATIO", _ratio, least=12)

@@ -99,8 +99,8 @@ def where_columns(rows: Sequence[Any]) -> list[SharedColumn]:
     if len(places) < len(rows) or not rows:
         return []
 
-    def column(header: str, field: Callable[[Where], Any], title: str = "{}", **more: Any) -> SharedColumn:
-        return SharedColumn(header, lambda row: field(places[id(row)]), title, **more)
+    def column(header: str, field: Callable[[Where], Any], title: str = "{}", **fields: Any) -> SharedColumn:
+        return SharedColumn(header, lambda row: field(places[id(row)]), title, **fields)
 
     are_partitions = any(where.topic is not None for where in places.values())
     dirs = ("log dir",) if are_partitions else ("directory", "directories")

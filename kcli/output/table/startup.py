@@ -68,7 +68,7 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
         if len(rows) <= FEW:
             for row in rows:
                 yield from _files(row, screen)
-        dirs = [one for each in brokers for one in _reached(each) if broker or _is_offline(one)]
+        dirs = [log_dir for each in brokers for log_dir in _reached(each) if broker or _is_offline(log_dir)]
         if len(dirs) > 1 or any(map(_is_offline, dirs)):
             yield from [""] if rows else []
             yield table((*LOG_DIR_COLUMN.column(dirs), *LOG_DIRS), dirs, screen)
@@ -118,10 +118,10 @@ def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
 def _asks(row: StartupBrokerRow, brokers: Sequence[StartupBrokerRow]) -> str:
     """Return on which voters a broker depends; nothing where a majority of them would start here."""
     voters = {*row.voters}
-    here = voters & {each.broker_id for each in brokers if each.cluster_id == row.cluster_id and each.voters}
-    if len(here) > len(voters) // 2 or not voters:
+    nodes = voters & {each.broker_id for each in brokers if each.cluster_id == row.cluster_id and each.voters}
+    if len(nodes) > len(voters) // 2 or not voters:
         return ""
-    return f", if a majority of its voters answers: {len(here)} of {len(voters)} here"
+    return f", if a majority of its voters answers: {len(nodes)} of {len(voters)} here"
 
 
 def _is_left(row: StartupRow) -> bool:
@@ -158,34 +158,34 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     time = "less than a second"
     if row.seconds >= 1:
         time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
-    read = f"{size(row.bytes_read)} of logs to read, {time}; {size(row.bytes_needed)} of disk must be free"
+    cost = f"{size(row.bytes_read)} of logs to read, {time}; {size(row.bytes_needed)} of disk must be free"
     mine = {log_dir.dir for log_dir in row.log_dirs}
-    left = [one for one in replicas if _is_left(one) and os.path.dirname(str(one.where.dir)) in mine]
+    strays = [log for log in replicas if _is_left(log) and os.path.dirname(str(log.where.dir)) in mine]
     counts = Counter(row.partitions_by_outcome)
-    counts["stray"] -= len(left)
-    lacking = {one.reason for one in left if one.records_lost != 0}
-    left = [one for one in left if one.reason in lacking]  # but for former replicas
-    in_left = sum(one.records_lost or 0 for one in left)
-    lost = (row.records_lost or 0) - in_left
-    lie = "replica lies in a -stray directory" if len(left) == 1 else "replicas lie in -stray directories"
-    affected = ((words, sum(counts[outcome] for outcome in outcomes)) for words, outcomes in NEWS.items())
+    counts["stray"] -= len(strays)
+    lacking = {stray.reason for stray in strays if stray.records_lost != 0}
+    strays = [stray for stray in strays if stray.reason in lacking]  # but for former replicas
+    stray_records = sum(stray.records_lost or 0 for stray in strays)
+    lost = (row.records_lost or 0) - stray_records
+    lie = "replica lies in a -stray directory" if len(strays) == 1 else "replicas lie in -stray directories"
+    affected = ((text, sum(counts[outcome] for outcome in outcomes)) for text, outcomes in NEWS.items())
     news = joined(
         (
-            f"{len(left)} {lie} ({counted(in_left, 'record')})" if left else "",
-            *(f"{counted(count, 'replica')} {words}" for words, count in affected if count),
+            f"{len(strays)} {lie} ({counted(stray_records, 'record')})" if strays else "",
+            *(f"{counted(count, 'replica')} {text}" for text, count in affected if count),
             f"{counted(lost, 'record')} lost" if lost else "",
         )
     )
-    what = news or (read if not asks else "")
+    what = news or (cost if not asks else "")
     if not cause:
         cause = [*_reasons([replica for replica in replicas if replica.where.broker_id == row.broker_id])]
     colon = "" if not what else "; " if asks else ": "
     lying = (
         f"{counted(count, '-stray directory', '-stray directories')}: {reason}."
-        for reason, count in Counter(one.reason for one in left).items()
+        for reason, count in Counter(stray.reason for stray in strays).items()
     )
     lines = [f"{name} would start {release}{without}{asks}{colon}{what}.", *cause, *lying]
-    lines += [f"{read[0].upper()}{read[1:]}."] if news or asks else []
+    lines += [f"{cost[0].upper()}{cost[1:]}."] if news or asks else []
     if row.metadata_path is None and not counts["stray"]:
         lacks = "whole" if CLUSTER_METADATA in (row.cause_path or "") else "readable"
         what = "what the metadata decides is not judged (--metadata PATH)"
@@ -234,8 +234,8 @@ def _total(rows: Sequence[StartupRow]) -> str:
         of_unknown = f"of {of} an unknown number{why}"
     losses = joined((counted(lost, "record") if lost else "", of_unknown))
     none = "no record that is here" if CREATED_EMPTY in outcomes else "no record"
-    words = {**OUTCOME_WORDS, IN_STRAY_DIRECTORIES: IN_STRAY_DIRECTORIES}
-    become = tally({text: outcomes[name] for name, text in words.items()})
+    texts = {**OUTCOME_WORDS, IN_STRAY_DIRECTORIES: IN_STRAY_DIRECTORIES}
+    become = tally({text: outcomes[name] for name, text in texts.items()})
     become = "all load" if set(outcomes) == {LOADS} else become
     return f"{counted(len(rows), 'partition')}: {become}; lost by this start: {losses or none}."
 
@@ -244,13 +244,13 @@ def _of_releases(rows: Sequence[StartupReleaseRow]) -> Iterator[str]:
     """Yield for each broker the releases that start it."""
     for broker_id in dict.fromkeys(row.broker_id for row in rows):
         mine = [row for row in rows if row.broker_id == broker_id and row.outcome not in {FAILS, WAITS}]
-        starting, others = (
+        starting, exceptions = (
             joined(row.kafka_version for row in mine if (row.reason is None) == is_usual)
             for is_usual in (True, False)
         )
         named = f"Kafka {starting}" if starting else "no release of Kafka that kcli knows"
-        others = f"; with {others} as WHY says" if others else ""
-        yield f"{_name(broker_id)} would start with {named}{others}."
+        exceptions = f"; with {exceptions} as WHY says" if exceptions else ""
+        yield f"{_name(broker_id)} would start with {named}{exceptions}."
 
 
 def _name(broker_id: int | None) -> str:
@@ -261,8 +261,8 @@ def _why(row: StartupReleaseRow) -> str:
     """Return why a release does not start as usual; of a log dir that goes offline which file it is."""
     if row.outcome != DEGRADED or row.reason is None:
         return ": ".join(filter(None, (row.error, row.reason)))
-    place = "/".join(str(row.cause_path).split("/")[-2:])
-    return f"a log dir goes offline: {place}: {row.reason.split('; ')[0]}"
+    file = "/".join(str(row.cause_path).split("/")[-2:])
+    return f"a log dir goes offline: {file}: {row.reason.split('; ')[0]}"
 
 
 def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:

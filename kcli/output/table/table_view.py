@@ -75,16 +75,18 @@ class TableView(NamedTuple):
     assumes: Callable[[Sequence[Finding]], Sequence[str]] | None = None
 
 
-def table_view(*columns: ShownColumn, **more: Any) -> TableView:
+def table_view(*columns: ShownColumn, **fields: Any) -> TableView:
     """Return the view of some columns, with what else a TableView has."""
-    return TableView(columns, **more)
+    return TableView(columns, **fields)
 
 
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
     rows, screen, findings, is_sorted, all_findings, lacks = answer
     columns, days = _without_day(view.columns, rows)
-    places = (one._replace(rank=view.ranks.get(one.header, one.rank)) for one in where_columns(rows))
+    places = (
+        column._replace(rank=view.ranks.get(column.header, column.rank)) for column in where_columns(rows)
+    )
     shared = sorted([*places, *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
@@ -117,13 +119,13 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     if listed:
         yield lines_of(drawn, screen)
     if view.folded and len(listed) < len(rows):
-        more = " more" if listed else ""
+        suffix = " more" if listed else ""
         yield from [""] if listed else []
-        yield sentences(screen, f"{len(rows) - len(listed)}{more} {view.folded}: -o wide shows them.")
+        yield sentences(screen, f"{len(rows) - len(listed)}{suffix} {view.folded}: -o wide shows them.")
     if view.below is not None:
         yield from view.below(rows, screen)
     closing = view.closing(rows) if view.closing is not None else ""
-    closing = "\n".join(filter(None, (*(one.declared.legend for one in drawn), closing)))
+    closing = "\n".join(filter(None, (*(column.declared.legend for column in drawn), closing)))
     again = verdict if len(listed) > ROWS_OF_A_SCREEN and not screen.is_page else ""  # it is out of sight
     yield from _below(closing, findings_line(findings, explained=screen.is_explained), again, screen)
 
@@ -131,10 +133,10 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
 def draw_tables(answer: TableInput, *tables: tuple[TableView, Sequence[Any]]) -> Iterator[RenderableType]:
     """Yield tables of rows one below the other: the first says what is lacking, the last sums up findings."""
     drawn = [(view, rows) for view, rows in tables if rows]
-    for place, (view, rows) in enumerate(drawn):
-        yield from [""] if place else []
-        lacks = "" if place else answer.lacks
-        findings = answer.findings if place == len(drawn) - 1 else ()
+    for number, (view, rows) in enumerate(drawn):
+        yield from [""] if number else []
+        lacks = "" if number else answer.lacks
+        findings = answer.findings if number == len(drawn) - 1 else ()
         yield from draw_table(view, answer._replace(rows=rows, findings=findings, lacks=lacks))
 
 
@@ -161,23 +163,23 @@ def _below(closing: str, findings: str, verdict: str, screen: Screen) -> Iterato
 def title(parts: Iterable[str], screen: Screen) -> StyledLines:
     """Return the parts of a title, the first bold, on as few lines as they fit on."""
     lines: list[Line] = []
-    for part in parts:
+    for fact in parts:
         used = sum(cell_len(text) for text, _ in lines[-1]) if lines else screen.room
-        if used + len(BETWEEN) + cell_len(part) > screen.room:
-            lines.append([(part, "" if lines else "bold")])
+        if used + len(BETWEEN) + cell_len(fact) > screen.room:
+            lines.append([(fact, "" if lines else "bold")])
         else:
-            lines[-1] += [(BETWEEN, ""), (part, "")]
+            lines[-1] += [(BETWEEN, ""), (fact, "")]
     return StyledLines(lines, screen, is_text=True)
 
 
 def _without_day(columns: Sequence[ShownColumn], rows: Sequence[Any]) -> tuple[list[ShownColumn], list[str]]:
     """Return columns whose times are all of one day as clocks, and the days."""
-    shown, days = list(columns), []
-    for place, column in enumerate(columns):
+    shown_columns, days = list(columns), []
+    for number, column in enumerate(columns):
         if column.kind == "time of day" and (day := only_day(map(column.value_of, rows))):
             days.append(f"{day} UTC")
-            shown[place] = column._replace(kind="clock")
-    return shown, days
+            shown_columns[number] = column._replace(kind="clock")
+    return shown_columns, days
 
 
 LEAST_OF_A_TEXT = 24
@@ -189,7 +191,7 @@ SECONDARY = re.compile(r"dir|path|cluster_id|.*_bytes")
 MOST_COLUMNS = 1000
 
 
-def default_view(columns: Sequence[Column], drawn: TableInput) -> TableView:
+def default_view(declared: Sequence[Column], drawn: TableInput) -> TableView:
     """Return a view of the columns: the later ones go first where there is no room.
 
     What `Where` and `FromFile` say is in the title as for every view; of rows without them what all rows
@@ -197,21 +199,23 @@ def default_view(columns: Sequence[Column], drawn: TableInput) -> TableView:
     """
     rows, screen, row = drawn.rows, drawn.screen, drawn.rows[0]
     first = 0 if where_of(row) is None else len(FROM_FILE if hasattr(row, "source") else WHERE)
-    shown = [_column(place, column, row) for place, column in enumerate(columns)][first:]
-    shown[0] = shown[0]._replace(rank=0)
+    columns = [_column(number, column, row) for number, column in enumerate(declared)][first:]
+    columns[0] = columns[0]._replace(rank=0)
     facts: list[str] = []
-    while isinstance(row, PlainRow) and len(has_room := fitted(shown, rows, screen)) < len(shown):
-        shared = [one for one in has_room if len(set(one.cells)) == 1 < len(rows)]
-        if not shared or len(shared) == len(shown):
+    while isinstance(row, PlainRow) and len(has_room := fitted(columns, rows, screen)) < len(columns):
+        shared = [column for column in has_room if len(set(column.cells)) == 1 < len(rows)]
+        if not shared or len(shared) == len(columns):
             break
-        facts += [f"{one.declared.header} {one.cells[0]}" for one in shared]
-        shown = [column for column in shown if all(column is not one.declared for one in shared)]
-        place = min(range(len(shown)), key=lambda one: shown[one].rank)
-        shown[place] = shown[place]._replace(rank=0)
-    return TableView(shown, facts=lambda _: facts, below=partial(_count_hidden, shown))
+        facts += [f"{column.declared.header} {column.cells[0]}" for column in shared]
+        columns = [
+            column for column in columns if all(column is not measured.declared for measured in shared)
+        ]
+        best = min(range(len(columns)), key=lambda number: columns[number].rank)
+        columns[best] = columns[best]._replace(rank=0)
+    return TableView(columns, facts=lambda _: facts, below=partial(_count_hidden, columns))
 
 
-def _column(place: int, column: Column, row: Any) -> ShownColumn:
+def _column(number: int, column: Column, row: Any) -> ShownColumn:
     kind: KindName = "number" if column.kind == "int" else "time" if column.kind == "timestamp" else "text"
     if kind == "number" and column.name.endswith(("_bytes", "_size")):
         kind = "size"
@@ -219,13 +223,13 @@ def _column(place: int, column: Column, row: Any) -> ShownColumn:
     header = column.name if is_plain else column.name.upper().replace("_", " ")
     header += " (UTC)" if kind == "time" else ""
     least = LEAST_OF_A_TEXT if kind == "text" else None
-    value = partial(_value, place, is_text=kind == "text")
-    rank = place + 1 + (MOST_COLUMNS if is_plain and SECONDARY.fullmatch(column.name) else 0)
+    value = partial(_value, number, is_text=kind == "text")
+    rank = number + 1 + (MOST_COLUMNS if is_plain and SECONDARY.fullmatch(column.name) else 0)
     return ShownColumn(header, value, kind, rank=rank, least=least, is_cut=True)
 
 
-def _value(place: int, row: Any, *, is_text: bool) -> Any:
-    value = values_of(row)[place]
+def _value(number: int, row: Any, *, is_text: bool) -> Any:
+    value = values_of(row)[number]
     if value is None or not is_text:
         return value
     if isinstance(value, bytes):

@@ -37,8 +37,8 @@ class Timeline:
         is_free = [True] * len(drawn)
         for offset, label in texts:
             text = str(label)
-            at = min(self.column(offset), self.width - 1, len(drawn) - len(text))
-            if at >= 0 and all(is_free[max(at - 1, 0) : at + len(text) + 1]):
-                drawn[at : at + len(text)] = text
-                is_free[at : at + len(text)] = [False] * len(text)
+            column = min(self.column(offset), self.width - 1, len(drawn) - len(text))
+            if column >= 0 and all(is_free[max(column - 1, 0) : column + len(text) + 1]):
+                drawn[column : column + len(text)] = text
+                is_free[column : column + len(text)] = [False] * len(text)
         return "".join(drawn).rstrip()

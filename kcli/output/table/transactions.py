@@ -30,9 +30,9 @@ def _producers_verdict(findings: Sequence[Finding], rows: Sequence[ProducerRow])
     counting = {finding.dir or "" for finding in findings if finding.code == COPY_THAT_COUNTS}
     copied = set(map(os.path.basename, counting))
     rows = [row for row in rows if row.where.dir in counting or name_of(row.where) not in copied]
-    held = sum(row.current_txn_start_offset is not None for row in rows)
-    more = f" {counted(held, 'transaction')} open: kcli txn open says more." if held else ""
-    return f"{counted(len(rows), 'producer')} remembered.{more}"
+    open_count = sum(row.current_txn_start_offset is not None for row in rows)
+    advice = f" {counted(open_count, 'transaction')} open: kcli txn open says more." if open_count else ""
+    return f"{counted(len(rows), 'producer')} remembered.{advice}"
 
 
 REMEMBERED_PRODUCERS = table_view(
@@ -46,7 +46,7 @@ REMEMBERED_PRODUCERS = table_view(
     merged=lambda row: (
         row.producer_id,
         row.producer_epoch,
-        *(-1 if one is None else one for one in row[3:]),
+        *(-1 if value is None else value for value in row[3:]),
     ),
 )
 
@@ -81,8 +81,8 @@ HANGS = {True: "yes", False: "no", None: "unknown"}
 
 def _open_verdict(rows: Sequence[OpenTransactionRow]) -> str:
     hanging = sum(row.hanging is True for row in rows)
-    held = {row.where.dir: row.records_waiting or 0 for row in rows}
-    waiting = f"{counted(sum(held.values()), 'record')} in {counted(len(held), 'partition')} wait"
+    records = {row.where.dir: row.records_waiting or 0 for row in rows}
+    waiting = f"{counted(sum(records.values()), 'record')} in {counted(len(records), 'partition')} wait"
     parts = (counted(len(rows), "open transaction"), f"{number(hanging)} hanging" if hanging else "", waiting)
     return f"{joined(parts)}."
 
@@ -99,18 +99,18 @@ def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterato
         yield ""
         since = "" if row.start_timestamp is None else f", since {moment(row.start_timestamp)} UTC"
         hangs = f"hangs: {row.reason}" if row.hanging else row.reason
-        place = f"{name_of(row.where)}{of(row)} from {row.start_offset}"
-        yield sentences(screen, f"{place}{since}: {hangs}.")
+        transaction = f"{name_of(row.where)}{of(row)} from {row.start_offset}"
+        yield sentences(screen, f"{transaction}{since}: {hangs}.")
     if len(listed) < len(rows):
         yield sentences(screen, f"{len(rows) - len(listed)} more: -o wide shows why each is open.")
     commands: dict[str, list[str]] = {}
     for row in rows:
         if row.abort_command is not None:
             commands.setdefault(of(row), []).append(row.abort_command)
-    for place, lines in commands.items():
+    for of_cluster, lines in commands.items():
         yield ""
-        yield sentences(screen, f"To end what hangs{place}, as aborted:")
-        yield sentences(screen, *"\n".join(command_lines(one.split(), screen) for one in lines).split("\n"))
+        yield sentences(screen, f"To end what hangs{of_cluster}, as aborted:")
+        yield sentences(screen, *"\n".join(command_lines(line.split(), screen) for line in lines).split("\n"))
 
 
 OPEN_TRANSACTION = table_view(

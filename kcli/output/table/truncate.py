@@ -105,7 +105,7 @@ def _segment_lines(row: TruncationRow) -> Iterator[SegmentLine]:
         lines = [(segment, segment.base_offset) for segment in group]
         note = notes.get(action, str(action))
         if len(lines) > MOST_SEGMENTS:
-            before, after = sums((one for one, _ in lines), "size_before", "size_after")
+            before, after = sums((segment for segment, _ in lines), "size_before", "size_after")
             note = f"{counted(len(lines), 'segment')}: {action}"
             first = lines[0][0]._replace(size_before=before, size_after=None if action == DELETE else after)
             lines = [(first, lines[-1][1])]
@@ -167,7 +167,7 @@ def _epoch(row: TruncationRow) -> tuple[Any, ...]:
 def _verdict(rows: Sequence[TruncationRow]) -> str:
     """Return what happens to segments, and what is lost."""
     actions: Counter[str] = Counter(segment.action for row in rows for segment in row.segments)
-    segments = tally({word: actions[action] for action, word in DONE_TO_SEGMENTS.items()})
+    segments = tally({text: actions[action] for action, text in DONE_TO_SEGMENTS.items()})
     losers = [row for row in rows if loses_records(row)]
     stuck = sum(row.outcome == STUCK for row in rows)
     if stuck and not losers:
