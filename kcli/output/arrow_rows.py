@@ -32,14 +32,14 @@ DIGITS_OF_A_LONG = 18
 
 def row_type_of(name: str, schema: ArrowSchema) -> RowType:
     """Return a row type with the columns of an Arrow schema; the second `x` becomes `x_1`."""
-    seen: set[str] = set()
+    names: set[str] = set()
     columns = []
     for field in schema:
         unique, count = field.name, 0
-        while unique in seen:
+        while unique in names:
             count += 1
             unique = f"{field.name}_{count}"
-        seen.add(unique)
+        names.add(unique)
         kind, nested = _kind(field.type)
         columns.append(Column(unique, kind, nullable=True, doc="", nested=nested))
     return RowType(name, tuple(columns))
@@ -158,10 +158,10 @@ def _iso(value: Any) -> str:
 def _interval(value: Any) -> str:
     """Return an interval as ISO-8601: P1M2DT3.5S, P0D for none."""
     days = "".join(f"{count}{unit}" for count, unit in ((value.months, "M"), (value.days, "D")) if count)
-    whole, rest = divmod(abs(value.nanoseconds), 10**9)
-    part = f".{rest:09}".rstrip("0") if rest else ""
-    seconds = f"T{'-' if value.nanoseconds < 0 else ''}{whole}{part}S" if value.nanoseconds else ""
-    return f"P{days}{seconds}" if days or seconds else "P0D"
+    seconds, nanoseconds = divmod(abs(value.nanoseconds), 10**9)
+    fraction = f".{nanoseconds:09}".rstrip("0") if nanoseconds else ""
+    time = f"T{'-' if value.nanoseconds < 0 else ''}{seconds}{fraction}S" if value.nanoseconds else ""
+    return f"P{days}{time}" if days or time else "P0D"
 
 
 def _float(value: float) -> float | str:

@@ -192,7 +192,8 @@ def nothing() -> tuple[list[Finding], list[Failure]]:
 def _messages(name: str, columns: Iterable[str], required: Collection[str]) -> RowType:
     kinds = {"position": "int"}
     return RowType(
-        name, tuple(Column(one, kinds.get(one, "str"), one not in required, "") for one in columns)
+        name,
+        tuple(Column(column, kinds.get(column, "str"), column not in required, "") for column in columns),
     )
 
 

@@ -130,15 +130,15 @@ PROMETHEUS = OutputFormat(
 )
 
 FORMATS = {
-    one.name: one
-    for one in (
+    form.name: form
+    for form in (
         *(TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, IN_PROCESS, PARQUET, HTML, MARKDOWN, JUNIT),
         PROMETHEUS,
     )
 }
 
 
-_BY_EXTENSION = {one.extension: one for one in FORMATS.values() if one.extension is not None}
+_BY_EXTENSION = {form.extension: form for form in FORMATS.values() if form.extension is not None}
 
 
 def is_run_directory(path: str | None) -> bool:

@@ -102,15 +102,15 @@ def _pre(block: PageBlock) -> Iterator[str]:
 
 
 def _table(block: PageBlock) -> Iterator[str]:
-    columns = [one.declared for one in block.columns]
-    folds = ["" if one.least is None else ' class="folds"' for one in columns]
-    classes = [' class="right"' if one.is_right else of for one, of in zip(columns, folds, strict=True)]
+    columns = [column.declared for column in block.columns]
+    folds = ["" if column.least is None else ' class="folds"' for column in columns]
+    classes = [' class="right"' if column.is_right else of for column, of in zip(columns, folds, strict=True)]
     yield '<div class="box" tabindex="0"><table>\n'
-    if any(one.header for one in columns):
-        heads = (f"<th{of}>{escape(one.header)}</th>" for one, of in zip(columns, classes, strict=True))
+    if any(column.header for column in columns):
+        heads = (f"<th{of}>{escape(column.header)}</th>" for column, of in zip(columns, classes, strict=True))
         yield f"<thead><tr>{''.join(heads)}</tr></thead>\n"
     yield "<tbody>\n"
-    cells = (zip(one.cells, one.styles, strict=True) for one in block.columns)
+    cells = (zip(column.cells, column.styles, strict=True) for column in block.columns)
     for row in zip(*cells, strict=True):
         texts = (f"<td{of}>{_span([cell])}</td>" for cell, of in zip(row, classes, strict=True))
         yield f"<tr>{''.join(texts)}</tr>\n"

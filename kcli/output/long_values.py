@@ -27,12 +27,12 @@ def length_of(value: Any) -> int:
     """Return how long the texts and bytes in a value are together."""
     total, values = 0, [value]
     # a loop, not a recursion: every row of an output is measured
-    for one in values:
-        kind = type(one)
+    for item in values:
+        kind = type(item)
         if kind in _TEXTS:
-            total += len(one)
+            total += len(item)
         elif kind in _HOLDERS:
-            values += one.values() if kind is dict else one
+            values += item.values() if kind is dict else item
     return total
 
 
@@ -44,7 +44,7 @@ def json_slices(
         yield encode(value)
     elif isinstance(value, str):
         yield '"'
-        yield from (encode(part)[1:-1] for part in _slices(value))
+        yield from (encode(piece)[1:-1] for piece in _slices(value))
         yield '"'
     elif isinstance(value, bytes):
         yield '"'
@@ -66,7 +66,7 @@ def csv_slices(value: Value) -> Iterator[str]:
     """Yield the csv cell of a long value in slices, as `kcli.output.values.csv_cell` has it."""
     quote = "" if isinstance(value, bytes) or (isinstance(value, str) and not needs_quotes(value)) else '"'
     yield quote
-    yield from (part.replace('"', '""') for part in _cell(value))
+    yield from (piece.replace('"', '""') for piece in _cell(value))
     yield quote
 
 
@@ -78,8 +78,8 @@ def tsv_slices(value: Value) -> Iterator[str]:
 def beginning(value: Value, length: int) -> str:
     """Return the first characters of a cell of csv or tsv, not yet escaped."""
     text = ""
-    for part in _cell(value):
-        text += part
+    for piece in _cell(value):
+        text += piece
         if len(text) >= length:
             break
     return text[:length]
@@ -92,9 +92,9 @@ def _cell(value: Value) -> Iterable[str]:
 
 
 def _slices(text: str) -> Iterator[str]:
-    return (text[at : at + SLICE] for at in range(0, len(text), SLICE))
+    return (text[start : start + SLICE] for start in range(0, len(text), SLICE))
 
 
 def base64_slices(data: bytes) -> Iterator[str]:
     """Return the base64 of bytes in slices."""
-    return (base64.b64encode(data[at : at + SLICE]).decode() for at in range(0, len(data), SLICE))
+    return (base64.b64encode(data[start : start + SLICE]).decode() for start in range(0, len(data), SLICE))

@@ -34,7 +34,7 @@ def markdown(blocks: Iterable[PageBlock]) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Return text without markup."""
-    return _MARKUP.sub(lambda match: "".join(f"\\{one}" for one in match[0]), text)
+    return _MARKUP.sub(lambda match: "".join(f"\\{character}" for character in match[0]), text)
 
 
 def _span(line: Line) -> str:
@@ -46,7 +46,7 @@ def _span(line: Line) -> str:
     text = re.sub("(?<=[^ ]) {2,}(?=[^ ])", " · ", "".join(pieces)).strip()
     if line[0][1]:
         return text
-    return _AT_BEGINNING.sub(lambda one: f"{one[0]}\\" if one[0].isdigit() else f"\\{one[0]}", text)
+    return _AT_BEGINNING.sub(lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", text)
 
 
 def _fenced(block: PageBlock) -> Iterator[str]:
@@ -57,11 +57,11 @@ def _fenced(block: PageBlock) -> Iterator[str]:
 
 def _table(block: PageBlock) -> Iterator[str]:
     columns = []
-    for one in block.columns:  # cells that are drawn, or have gaps, are aligned in code alone
-        is_drawn = one.declared.least is None and any(re.search("^ |  ", cell) for cell in one.cells)
-        columns.append([_code(cell) if is_drawn else _span([(cell, "-")]) for cell in one.cells])
-    yield _row(escaped(one.declared.header) for one in block.columns)
-    yield _row("---:" if one.declared.is_right else "---" for one in block.columns)
+    for column in block.columns:  # cells that are drawn, or have gaps, are aligned in code alone
+        is_drawn = column.declared.least is None and any(re.search("^ |  ", cell) for cell in column.cells)
+        columns.append([_code(cell) if is_drawn else _span([(cell, "-")]) for cell in column.cells])
+    yield _row(escaped(column.declared.header) for column in block.columns)
+    yield _row("---:" if column.declared.is_right else "---" for column in block.columns)
     yield from map(_row, zip(*columns, strict=True))
 
 

@@ -37,7 +37,7 @@ class Metric(NamedTuple):
     labels: str
     value: str | None = None
     of: Callable[[Any], Any] = lambda _: True
-    join: Callable[[Number, Number], Number] = lambda one, other: one + other
+    join: Callable[[Number, Number], Number] = lambda left, right: left + right
     each: str | None = None
     every: tuple[str, ...] = ()
     rows: RowType = RowType("", ())
@@ -56,11 +56,11 @@ class Metric(NamedTuple):
             number = 1 if self.value is None else own[self.value]
             if number is None or (self.is_time and number < 0):
                 continue
-            given = (DERIVED[name](row) if name in DERIVED else own[name] for name in self.labels.split())
-            yield tuple(map(_word, given)), number / 1000 if self.is_time else number
+            labels = (DERIVED[name](row) if name in DERIVED else own[name] for name in self.labels.split())
+            yield tuple(map(_label, labels)), number / 1000 if self.is_time else number
 
 
-def _word(value: object) -> str:
+def _label(value: object) -> str:
     """Return the value of a label; a null is an empty one, which to Prometheus is none."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -83,14 +83,14 @@ def _counts(row: Any) -> bool:
     return row.removed_by is None
 
 
-def _flag(name: str, text: str, labels: str, **more: Any) -> Metric:
+def _flag(name: str, text: str, labels: str, **fields: Any) -> Metric:
     """Return a metric that is 1 where any row has these labels."""
-    return Metric(name, text, labels, join=max, **more)
+    return Metric(name, text, labels, join=max, **fields)
 
 
-def _total(name: str, text: str, labels: str, **more: Any) -> Metric:
+def _total(name: str, text: str, labels: str, **fields: Any) -> Metric:
     """Return a metric that sums up the column of its name."""
-    return Metric(name, text, labels, name, **more)
+    return Metric(name, text, labels, name, **fields)
 
 
 def _of(rows: type[AnyRow], *metrics: Metric) -> tuple[Metric, ...]:

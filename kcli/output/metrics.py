@@ -60,11 +60,11 @@ class Gauges:
         yield from self._family(
             "findings", "Findings by code.", ("code", "severity"), dict(sorted(codes.items()))
         )
-        lost = (one for one in not_whole(self._row_type, findings) if one.severity == "error")
+        lost = (finding for finding in not_whole(self._row_type, findings) if finding.severity == "error")
         count = len([*lost, *(failures if self._command in FORETELL_A_START else unread(failures))])
         yield from self._family("errors", "Inputs that could not be read.", (), {(): count})
         has_bad_news = self._has_bad_news or any(
-            one.severity == "error" or is_bad_finding(self._command, one) for one in findings
+            finding.severity == "error" or is_bad_finding(self._command, finding) for finding in findings
         )
         text = "1 for bad news, or a finding of severity error: without --fail-on the exit status is 1."
         yield from self._family("bad_news", text, (), {(): int(has_bad_news)})

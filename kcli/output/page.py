@@ -76,18 +76,18 @@ def table_block(columns: Sequence[ShownColumn], rows: Sequence[Sequence[tuple[st
 
 def page_of(rows: Iterable[Item], view: View, tail: Tail) -> Page:
     """Return what a page shows of rows, all of which are read."""
-    kept: list[Item] = []
+    items: list[Item] = []
     count = size = 0
     for row in view.chosen(rows):
         count += 1
-        if len(kept) < MOST_KEPT and size < MOST_BYTES:
-            kept.append(row)
+        if len(items) < MOST_KEPT and size < MOST_BYTES:
+            items.append(row)
             size += bytes_of(row)
     findings, failures = tail()
-    view = view._replace(screen=SCREEN._replace(is_part=count > len(kept)))
-    blocks = [*_blocks(_parts(kept, view, findings, failures))]
-    if count > len(kept):
-        cut = f"Made of the first {number(len(kept))} of {number(count)} rows: no verdict. {ALL_OF_THEM}"
+    view = view._replace(screen=SCREEN._replace(is_part=count > len(items)))
+    blocks = [*_blocks(_parts(items, view, findings, failures))]
+    if count > len(items):
+        cut = f"Made of the first {number(len(items))} of {number(count)} rows: no verdict. {ALL_OF_THEM}"
         blocks.append(text_block(cut, "yellow"))
     return Page(blocks, count, findings, failures)
 
@@ -100,9 +100,9 @@ def finding_blocks(findings: Iterable[Finding], failures: Iterable[Failure]) -> 
         lines.append([(code, STYLES[severity]), (f" {severity}{count}: {CATALOGUE[code].title}", "")])
         if severity == SEVERITIES[0]:
             continue
-        first, left = first_of(group, all_of_them=False)
+        first, remaining = first_of(group, all_of_them=False)
         texts = [": ".join(filter(None, (finding.place, finding.message))) for finding in first]
-        texts += [f"{number(left)} more: {ALL_OF_THEM}"] if left else []
+        texts += [f"{number(remaining)} more: {ALL_OF_THEM}"] if remaining else []
         texts.append(f"To do: {CATALOGUE[code].action}")
         lines += [[(f" {printable(text, SCREEN)}", "")] for text in texts]
     lines += [[(printable(failure_line(failure), SCREEN), "red")] for failure in failures]
@@ -118,7 +118,7 @@ def written_page(rows: Iterable[Item], view: View, tail: Tail) -> Page:
 
 
 def _parts(
-    kept: list[Item], view: View, findings: Sequence[Finding], failures: Sequence[Failure]
+    rows: list[Item], view: View, findings: Sequence[Finding], failures: Sequence[Failure]
 ) -> "Iterator[RenderableType | PageBlock]":
     """Yield what is printed of rows: their view, or the columns that are asked for as they are."""
     if view.columns is not None or not view.headers:
@@ -128,10 +128,10 @@ def _parts(
             else ShownColumn(column.name * view.headers, "", least=0)
             for column in view.columns_of(view.types[0])
         ]
-        rows = [[(text, "") for text in row] for row in cells_of(kept, view._replace(where=None, limit=None))]
-        yield from cut_table(table_block(columns, rows).columns)
-    elif kept:
-        yield from draw_rows(kept, view, findings, failures)
+        body = [[(text, "") for text in row] for row in cells_of(rows, view._replace(where=None, limit=None))]
+        yield from cut_table(table_block(columns, body).columns)
+    elif rows:
+        yield from draw_rows(rows, view, findings, failures)
     else:
         yield from map(text_block, without_rows(view.types[0].name, findings, failures))
 
@@ -146,14 +146,14 @@ def _blocks(parts: "Iterable[RenderableType | PageBlock]") -> Iterator[PageBlock
 
 
 def _single_blocks(parts: "Iterable[RenderableType | PageBlock]") -> Iterator[PageBlock]:
-    for part in parts:
-        if isinstance(part, PageBlock):
-            yield part
+    for renderable in parts:
+        if isinstance(renderable, PageBlock):
+            yield renderable
             continue
-        if isinstance(part, str):
-            yield from [text_block(part)] if part else []
+        if isinstance(renderable, str):
+            yield from [text_block(renderable)] if renderable else []
             continue
-        drawn: Any = part  # StyledLines
+        drawn: Any = renderable  # StyledLines
         lines: list[Line] = drawn.lines
         if drawn.columns:
             yield from cut_table(drawn.columns)
@@ -170,7 +170,8 @@ def cut_table(columns: Sequence[Measured]) -> Iterator[PageBlock]:
     count = len(columns[0].cells)
     if count > MOST_LISTED:
         columns = [
-            one._replace(cells=one.cells[:MOST_LISTED], styles=one.styles[:MOST_LISTED]) for one in columns
+            column._replace(cells=column.cells[:MOST_LISTED], styles=column.styles[:MOST_LISTED])
+            for column in columns
         ]
     yield PageBlock("table", columns=columns)
     if count > MOST_LISTED:

@@ -38,8 +38,8 @@ class ParquetWriter:
             write_statistics=_short_columns(view, self._row_type, {"str", "int", "timestamp", "bool"}),
         )
         self._background = background
-        self._held: list[RecordBatch] = []
-        self._held_rows = self._held_bytes = 0
+        self._pending: list[RecordBatch] = []
+        self._pending_rows = self._pending_bytes = 0
 
     def write(self, rows: Sequence[Item]) -> None:
         """Write rows, one by one or as blocks."""
@@ -48,7 +48,7 @@ class ParquetWriter:
             if isinstance(row, ArrowBlock):
                 self._write_rows(plain)
                 plain = []
-                self.write_batch(self._shown(row.batch))
+                self.write_batch(self._shown_columns(row.batch))
             else:
                 plain.append(row)
         self._write_rows(plain)
@@ -58,11 +58,11 @@ class ParquetWriter:
             self.write_batch(
                 batch(
                     self._row_type,
-                    [row.values for row in self._view.shown(rows) if isinstance(row, ShownRow)],
+                    [row.values for row in self._view.shown_rows(rows) if isinstance(row, ShownRow)],
                 )
             )
 
-    def _shown(self, rows: RecordBatch) -> RecordBatch:
+    def _shown_columns(self, rows: RecordBatch) -> RecordBatch:
         """Return the shown columns of rows that have all of their type."""
         arrays, fields = [], []
         for column, source in self._sources:
@@ -74,10 +74,10 @@ class ParquetWriter:
     def write_batch(self, rows: RecordBatch) -> None:
         """Write a RecordBatch of the shown columns."""
         self.rows += rows.num_rows
-        self._held.append(rows)
-        self._held_rows += rows.num_rows
-        self._held_bytes += rows.nbytes
-        if self._held_rows >= ROWS_A_GROUP or self._held_bytes >= BYTES_A_GROUP:
+        self._pending.append(rows)
+        self._pending_rows += rows.num_rows
+        self._pending_bytes += rows.nbytes
+        if self._pending_rows >= ROWS_A_GROUP or self._pending_bytes >= BYTES_A_GROUP:
             self._put()
 
     def finish(self, tail: Tail) -> None:  # noqa: ARG002 - Parquet has no place for findings
@@ -94,12 +94,12 @@ class ParquetWriter:
 
     def _put(self) -> None:
         """Write a row group in a thread while the next rows are computed."""
-        if self._held_rows:
+        if self._pending_rows:
             self._background.begin(
-                partial(self._parquet.write_table, pa.Table.from_batches(self._held), ROWS_A_GROUP)
+                partial(self._parquet.write_table, pa.Table.from_batches(self._pending), ROWS_A_GROUP)
             )
-        self._held.clear()
-        self._held_rows = self._held_bytes = 0
+        self._pending.clear()
+        self._pending_rows = self._pending_bytes = 0
 
 
 def _short_columns(view: View, row_type: RowType, kinds: Collection[str]) -> list[str]:
@@ -109,7 +109,7 @@ def _short_columns(view: View, row_type: RowType, kinds: Collection[str]) -> lis
     long ones Arrow takes six times their bytes, and does not write them.
     """
     types = row_types(view.command) if view.command in COMMANDS else view.types
-    declared = {other.name: other for other in types}
+    declared = {full_type.name: full_type for full_type in types}
     holds_bytes = {column.name for column in declared[row_type.name].columns if column.kind == "bytes"}
     return [
         column.name for column in row_type.columns if column.kind in kinds and column.name not in holds_bytes
@@ -120,8 +120,8 @@ def _short_columns(view: View, row_type: RowType, kinds: Collection[str]) -> lis
 def parquet_writer(file: BinaryIO, view: View) -> Iterator[ParquetWriter]:
     """Give a writer of Parquet; it writes to the file no more once the block ends."""
     with BackgroundCall() as background:
-        made = ParquetWriter(file, view, background)
+        out = ParquetWriter(file, view, background)
         try:
-            yield made
+            yield out
         finally:
-            made.abandon()
+            out.abandon()

@@ -141,17 +141,17 @@ def settle(parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
     run = uuid.uuid4()
     digits = max(len(str(len(written))), DIGITS)
 
-    def new_path(place: str, number: int) -> str:
-        return os.path.join(directory, place, f"part-{number:0{digits}}-{run}.{view.format.extension}")
+    def new_path(folder: str, number: int) -> str:
+        return os.path.join(directory, folder, f"part-{number:0{digits}}-{run}.{view.format.extension}")
 
     for number, part in enumerate(written):
         os.rename(os.path.join(directory, part.path), new_path(os.path.dirname(part.path), number))
     if not written or (view.format.carries_findings and (findings or failures)):
         for name in [row_type.name for row_type in view.types] if parts.by_type else [""]:
-            place = type_directory(name)
-            os.makedirs(os.path.join(directory, place), exist_ok=True)
+            folder = type_directory(name)
+            os.makedirs(os.path.join(directory, folder), exist_ok=True)
             with (
-                new_file(new_path(place, len(written))) as file,
+                new_file(new_path(folder, len(written))) as file,
                 writer(file, view_of_type(view, name)) as out,
             ):
                 out.finish(lambda: (findings, failures))
@@ -160,6 +160,6 @@ def settle(parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
 
 def _files(directory: str) -> Iterator[str]:
     """Yield the paths of the files below a directory, relative to it."""
-    for place, _, names in os.walk(directory):
-        relative = os.path.relpath(place, directory)
+    for folder, _, names in os.walk(directory):
+        relative = os.path.relpath(folder, directory)
         yield from (os.path.normpath(os.path.join(relative, name)) for name in names)

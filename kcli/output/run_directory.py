@@ -45,10 +45,10 @@ class FileRowsError(Exception):
 def read_rows(directory: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of all files below a directory of a run, as their JSON has them; FileRowsError."""
     try:
-        for place, names, files in os.walk(directory, onerror=_raise):
+        for folder, names, files in os.walk(directory, onerror=_raise):
             names.sort()
             for name in sorted(files):
-                yield from _rows_of(os.path.join(place, name))
+                yield from _rows_of(os.path.join(folder, name))
     except OSError as error:
         raise FileRowsError(
             f"{error.filename or directory}: {(error.strerror or str(error)).lower()}"

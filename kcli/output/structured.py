@@ -45,7 +45,7 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
     names = {row_type.name: view.names_of(row_type) for row_type in view.types}
     out.write(f'{{"command": {spaced(view.command)}, "version": {DOCUMENT_VERSION},\n "rows": [')
     separator = "\n  "
-    for row in view.shown(rows):
+    for row in view.shown_rows(rows):
         if isinstance(row, ArrowBlock):
             for some in _encoded(row, view):
                 out.write(separator)
@@ -82,7 +82,7 @@ def _items(values: Iterable[dict[str, Value]]) -> str:
 def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write one JSON object a line, each with its `type`, each flushed; findings and errors at the end."""
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
-    for row in view.shown(rows):
+    for row in view.shown_rows(rows):
         if isinstance(row, ArrowBlock):
             for some in _encoded(row, view):
                 _write_bytes(some, out)
@@ -92,7 +92,7 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
         out.write("\n")
         out.flush()
     findings, failures = tail()
-    head = {one.column.name: one.text for one in view.head}
+    head = {head_column.column.name: head_column.text for head_column in view.head}
     messages: Iterator[dict[str, Value]] = chain(
         ({"type": "finding", **head, **finding_values(finding)} for finding in findings),
         ({"type": "error", **head, **failure._asdict()} for failure in failures),
@@ -116,11 +116,13 @@ def _write_cells(
     """Write rows, and a header for each type; a failure without any row must not look like an empty table."""
     style = view.style
     headers = {
-        one.name: style.comma.join(map(style.cell, view.names_of(one))) + "\n" if view.headers else ""
-        for one in view.types
+        row_type.name: style.comma.join(map(style.cell, view.names_of(row_type))) + "\n"
+        if view.headers
+        else ""
+        for row_type in view.types
     }
     above = None
-    for row in view.shown(rows):
+    for row in view.shown_rows(rows):
         if row.type_name != above:
             out.write(headers[row.type_name] if above is None else f"\n{headers[row.type_name]}")
             above = row.type_name

@@ -31,10 +31,10 @@ def unread(failures: Iterable[Failure]) -> list[Failure]:
 def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[str]:
     """Yield a line for each finding, the worst code first; where explained all of them, with what to do."""
     for severity, code, group in by_code(findings):
-        first, left = first_of(group, all_of_them=explained)
+        first, remaining = first_of(group, all_of_them=explained)
         yield from map(finding_line, first)
-        if left:
-            yield f"{severity} {code}: {left} more; -v lists and explains them"
+        if remaining:
+            yield f"{severity} {code}: {remaining} more; -v lists and explains them"
         if explained:
             from kcli.kafka.findings.catalogue import CATALOGUE
 
@@ -63,12 +63,12 @@ def _worst(findings: Iterable[Finding]) -> int:
 
 def distinct(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings without repetitions; one about a file of a log dir is no finding of each partition."""
-    seen: dict[tuple[object, ...], Finding] = {}
+    by_key: dict[tuple[object, ...], Finding] = {}
     for finding in merged(findings):
         shared = finding.code.startswith("DIR-") and finding.path is not None
         key = (*finding[:2], None if shared else finding.dir, *finding[3:])
-        seen.setdefault(key, finding)
-    return list(seen.values())
+        by_key.setdefault(key, finding)
+    return list(by_key.values())
 
 
 COLORS = {"error": "1;31", "warning": "33", "info": "36"}
@@ -84,12 +84,12 @@ def grouped_lines(
     for severity, code, group in by_code(findings):
         count = f" ({len(group)})" if len(group) > 1 else ""
         yield from _severe(f"{severity} {code}{count}: {CATALOGUE[code].title}", width, is_colored)
-        first, left = first_of(group, all_of_them=explained)
+        first, remaining = first_of(group, all_of_them=explained)
         for finding in first:
-            place = f"{finding.place}: " if finding.place else ""
-            yield from _folded(one_line(f"{place}{finding.message}"), width, "  ")
-        if left:
-            yield f"  {left} more: -v lists them"
+            prefix = f"{finding.place}: " if finding.place else ""
+            yield from _folded(one_line(f"{prefix}{finding.message}"), width, "  ")
+        if remaining:
+            yield f"  {remaining} more: -v lists them"
         if explained:
             yield from _folded(f"broker: {CATALOGUE[code].broker}", width, "  ")
             yield from _folded(f"what to do: {CATALOGUE[code].action}", width, "  ")
@@ -102,10 +102,10 @@ def failure_lines(failures: Iterable[Failure], *, width: int, is_colored: bool) 
 
 
 def _severe(text: str, width: int, is_colored: bool) -> Iterator[str]:  # noqa: FBT001 - private
-    first, *more = _folded(text, width, "")
-    severity, space, rest = first.partition(" ")
-    yield f"\x1b[{COLORS[severity]}m{severity}\x1b[0m{space}{rest}" if is_colored else first
-    yield from more
+    first, *lines = _folded(text, width, "")
+    severity, space, tail = first.partition(" ")
+    yield f"\x1b[{COLORS[severity]}m{severity}\x1b[0m{space}{tail}" if is_colored else first
+    yield from lines
 
 
 def _folded(text: str, width: int, indent: str) -> list[str]:

@@ -27,17 +27,17 @@ TextColumn: TypeAlias = str | Array
 def joined(columns: Sequence[TextColumn], count: int) -> Array:
     """Return the lines that the columns make side by side, as an array of so many texts."""
     merged: list[TextColumn] = []
-    for one in columns:
-        if isinstance(one, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += one
-        elif not isinstance(one, str) or one:
-            merged.append(one)
+    for piece in columns:
+        if isinstance(piece, str) and merged and isinstance(merged[-1], str):
+            merged[-1] += piece
+        elif not isinstance(piece, str) or piece:
+            merged.append(piece)
     if not count:
         return pa.nulls(0, pa.string())
-    if all(isinstance(part, str) for part in merged):
+    if all(isinstance(piece, str) for piece in merged):
         return pa.repeat(_scalar("".join(merged)), count)
-    arrays = [_datum(part) for part in merged]
-    is_large = sum(0 if isinstance(part, str) else part.nbytes for part in merged) > LARGEST_VALUES
+    arrays = [_datum(piece) for piece in merged]
+    is_large = sum(0 if isinstance(piece, str) else piece.nbytes for piece in merged) > LARGEST_VALUES
     if is_large or any(pa.types.is_large_string(array.type) for array in arrays):
         arrays = [array.cast(pa.large_string()) for array in arrays]
     kind = arrays[0].type
@@ -162,8 +162,8 @@ def bounds_of(lines: Array) -> NDArray[np.signedinteger[Any]]:
     return bounds[lines.offset : lines.offset + len(lines) + 1]
 
 
-def _datum(one: TextColumn) -> Any:
-    return _scalar(one) if isinstance(one, str) else one
+def _datum(piece: TextColumn) -> Any:
+    return _scalar(piece) if isinstance(piece, str) else piece
 
 
 def _scalar(text: str) -> Any:
@@ -193,9 +193,9 @@ def encoded_rows(block: ArrowBlock, view: View) -> Iterator[memoryview]:
         cells: dict[str, Cells] = {}
         if style.colon is not None and (view.tagged or not style.end.endswith(BETWEEN_ROWS)):
             cells["type"] = style.cell(block.type_name)
-        for one, source in sources:
+        for declared, source in sources:
             is_text = isinstance(source, str)
-            cells[one.name] = style.cell(source) if is_text else _cells(some.column(source), style)
+            cells[declared.name] = style.cell(source) if is_text else _cells(some.column(source), style)
         yield _lines(cells, some.num_rows, style)
 
 

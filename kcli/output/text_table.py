@@ -52,8 +52,8 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if lines:
         last = f"{lines[-1]} {findings_line(findings, explained=screen.is_explained)}".rstrip()
         console.print(sentences(screen, *lines[:-1], last), crop=False)
-    for part in draw_rows(chosen, view, findings, failures) if chosen else ():
-        console.print(part, crop=False)
+    for renderable in draw_rows(chosen, view, findings, failures) if chosen else ():
+        console.print(renderable, crop=False)
 
 
 def draw_rows(
@@ -94,8 +94,8 @@ def _drawn(
     for row_type in drawn:
         yield from [] if row_type is drawn[0] else [""]
         own = findings if row_type is drawn[-1] else ()
-        given = TableInput(of_type[row_type.name], screen, own, bool(view.sort), findings, lacks)
-        yield from draw(row_type, given)
+        answer = TableInput(of_type[row_type.name], screen, own, bool(view.sort), findings, lacks)
+        yield from draw(row_type, answer)
         lacks = ""
 
 
@@ -123,7 +123,7 @@ def write_wide(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> Non
 def cells_of(rows: Iterable[Item], view: View) -> Iterator[list[str]]:
     """Yield the texts of the shown columns of each row."""
     columns = view.columns_of(view.types[0])
-    for row in view.shown(rows):
+    for row in view.shown_rows(rows):
         if isinstance(row, ShownRow):
             yield [_cell(value, column) for value, column in zip(row.values, columns, strict=True)]
 

@@ -130,7 +130,7 @@ class View(NamedTuple):
             for _ in rows:  # the exit status and the findings are about every input
                 pass
 
-    def shown(self, rows: Iterable[Item]) -> Iterator[Shown]:
+    def shown_rows(self, rows: Iterable[Item]) -> Iterator[Shown]:
         """Yield the chosen rows cut to the shown columns; blocks as they are."""
         sources = {
             row_type.name: [source for _, source in self.sources_of(row_type)] for row_type in self.types
@@ -143,7 +143,9 @@ class View(NamedTuple):
             assert isinstance(row, tuple)
             name, values = type_name(row), values_of(row)
             if not is_whole:
-                values = tuple(one if isinstance(one, str) else values[one] for one in sources[name])
+                values = tuple(
+                    source if isinstance(source, str) else values[source] for source in sources[name]
+                )
             yield ShownRow(name, values)
 
     def _meeting(self, where: "Condition", rows: Iterable[Item]) -> Iterator[Item]:
@@ -175,8 +177,8 @@ class View(NamedTuple):
 
 
 def _with_head(row_type: RowType, head: tuple[HeadColumn, ...]) -> tuple[tuple[Column, int | str], ...]:
-    names = {one.column.name for one in head}
-    own = ((beside(row_type, column, names), place) for place, column in enumerate(row_type.columns))
+    names = {head_column.column.name for head_column in head}
+    own = ((beside(row_type, column, names), number) for number, column in enumerate(row_type.columns))
     return (*head, *own)
 
 
@@ -199,22 +201,27 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
     if only is not None:
         types = (_only(only, types, command),)
     elif answer.single_view and output_format.is_view and is_whole:
-        types = tuple(sorted(types, key=lambda one: one.name != answer.default_type))
+        types = tuple(sorted(types, key=lambda row_type: row_type.name != answer.default_type))
     elif tagged and output_format.is_flat:
         possible = answer.possible
-        types = tuple(one for one in types if possible is None or one.name in possible) or types[:1]
-        default = tuple(one for one in types if one.name == answer.default_type)
+        types = (
+            tuple(row_type for row_type in types if possible is None or row_type.name in possible)
+            or types[:1]
+        )
+        default = tuple(row_type for row_type in types if row_type.name == answer.default_type)
         if default and (answer.is_asked or output_format.is_view or not options.to_file):
             types = default
         has_headers = is_whole and (output_format.is_view or output_format is TSV)
         if len(types) > 1 and not (has_headers or options.quiet or options.to_run):
             raise ViewError(
                 f"{command} has rows of several types here: use --only with one of "
-                f"{', '.join(one.name for one in types)}, or "
+                f"{', '.join(row_type.name for row_type in types)}, or "
                 f"{'--out FILE.ndjson' if options.to_file else '-o ndjson'}, for output as {options.output}"
             )
     keys = () if options.sort is None else map(str.strip, options.sort.split(","))
-    order = [(_known(word.removeprefix("-"), types, "--sort", command), word[:1] == "-") for word in keys]
+    order = [
+        (_checked_column(key.removeprefix("-"), types, "--sort", command), key[:1] == "-") for key in keys
+    ]
     condition = None if options.where is None else _condition(options.where, types, command)
     return View(
         command=command,
@@ -238,14 +245,14 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
 def _format(command: str, output: str, *, text: bool, to_file: bool) -> OutputFormat:
     """Return the output format of a name, one that the command has."""
     possible = {
-        name: one for name, one in FORMATS.items() if (text or one is not TEXT) and one.is_for(command)
+        name: form for name, form in FORMATS.items() if (text or form is not TEXT) and form.is_for(command)
     }
-    on_stdout = [name for name, one in possible.items() if one.on_stdout]
+    on_stdout = [name for name, form in possible.items() if form.on_stdout]
     if output in (possible if to_file else on_stdout):
         return FORMATS[output]
     if output == PROMETHEUS.name:
-        asked = f"--out FILE.{PROMETHEUS.extension}" if to_file else f"--output {output}"
-        raise ViewError(f"{asked}: {command} has no metrics; {', '.join(sorted(PROMETHEUS.of or ()))} have")
+        option = f"--out FILE.{PROMETHEUS.extension}" if to_file else f"--output {output}"
+        raise ViewError(f"{option}: {command} has no metrics; {', '.join(sorted(PROMETHEUS.of or ()))} have")
     advice = did_you_mean(output, on_stdout)
     raise ViewError(f"--output {output}: {advice}{command} prints {', '.join(on_stdout)}")
 
@@ -266,8 +273,11 @@ def _columns(
     """Return the columns of a list, each there once; None of none."""
     if text is None:
         return None
-    types = tuple(one._replace(columns=tuple(column for column, _ in _with_head(one, head))) for one in types)
-    names = tuple(_known(word.strip(), types, "--columns", command) for word in text.split(","))
+    types = tuple(
+        row_type._replace(columns=tuple(column for column, _ in _with_head(row_type, head)))
+        for row_type in types
+    )
+    names = tuple(_checked_column(name.strip(), types, "--columns", command) for name in text.split(","))
     if len(set(names)) < len(names):
         raise ViewError(f"--columns {text}: a column is named twice")
     return names
@@ -280,7 +290,7 @@ def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Conditio
     where = Condition(text, clock_ms())
     try:
         for name in columns_of(text):
-            _known(name, types, "--where", command)
+            _checked_column(name, types, "--where", command)
         for row_type in types:
             keeps(where, row_type)
     except WhereError as error:
@@ -288,11 +298,11 @@ def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Conditio
     return where
 
 
-def _known(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:
+def _checked_column(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:
     columns = list(dict.fromkeys(column for row_type in types for column in row_type.names))
     if name not in columns:
         advice = did_you_mean(name, columns)
-        others = f"kcli help columns {command} lists all" if advice else f"there are {', '.join(columns)}"
+        choices = f"kcli help columns {command} lists all" if advice else f"there are {', '.join(columns)}"
         quoted = f"; a text has quotes: '{name}'" if option == "--where" else ""
-        raise ViewError(f"{option}: no column {name!r}; {advice}{others}{quoted}")
+        raise ViewError(f"{option}: no column {name!r}; {advice}{choices}{quoted}")
     return name

@@ -36,19 +36,21 @@ def partitions(chosen):
     ],
 )
 def test_sorted_stably_with_nulls_last(sort, order):
-    assert partitions(view(sort=sort).shown(EPOCH_ROWS)) == order
+    assert partitions(view(sort=sort).shown_rows(EPOCH_ROWS)) == order
 
 
 @pytest.mark.parametrize(("limit", "order"), [(0, []), (2, [0, 1]), (9, [0, 1, 2, 3])])
 def test_limited_but_all_are_read(limit, order):
     read = []
 
-    assert partitions(view(limit=limit).shown(row for row in EPOCH_ROWS if not read.append(row))) == order
+    assert (
+        partitions(view(limit=limit).shown_rows(row for row in EPOCH_ROWS if not read.append(row))) == order
+    )
     assert read == EPOCH_ROWS
 
 
 def test_columns_in_the_order_asked_for():
-    shown = list(view(columns="start_offset, partition").shown(EPOCH_ROWS))
+    shown = list(view(columns="start_offset, partition").shown_rows(EPOCH_ROWS))
 
     assert [row.values for row in shown] == [(9, 0), (None, 1), (0, 2), (3, 3)]
 
@@ -57,7 +59,7 @@ MIXED = [RlmmCommittedOffsetRow("d", "f", 3, 17), RlmmSnapshotRow("d", "g", 1, 4
 
 
 def test_mixed_rows_keep_the_columns_they_have():
-    shown = list(view("rlmm dump", columns="committed_offset,file", sort="file").shown(reversed(MIXED)))
+    shown = list(view("rlmm dump", columns="committed_offset,file", sort="file").shown_rows(reversed(MIXED)))
 
     assert shown == [ShownRow("rlmm_committed_offset", (17, "f")), ShownRow("rlmm_snapshot", ("g",))]
 
