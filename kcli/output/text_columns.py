@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kcli.output.formats import BETWEEN_ROWS, RowStyle
 from kcli.output.view import View
 from kcli.rows import ArrowBlock
-from kcli.rows.arrow_arrays import LARGEST_VALUES, binary_parts, booleans, column, integers, words
+from kcli.rows.arrow_arrays import LARGEST_VALUES, binary_parts, booleans, column, integers, texts_at
 
 Array: TypeAlias = Any
 Ints: TypeAlias = NDArray[np.int64]
@@ -75,7 +75,7 @@ def either(mask: NDArray[np.bool_], yes: TextColumn, no: TextColumn) -> TextColu
 
 def chosen(choices: Sequence[str], which: NDArray[np.integer[Any]]) -> TextColumn:
     """Return the text of each number: its place in `choices`."""
-    return choices[which[0]] if is_constant(which) else words(choices, which)
+    return choices[which[0]] if is_constant(which) else texts_at(choices, which)
 
 
 def parts(data: bytes, starts: Ints, lengths: Ints) -> Array:

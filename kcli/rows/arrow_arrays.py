@@ -37,7 +37,7 @@ def booleans(values: NDArray[np.bool_]) -> Array:
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, _bits(values)])
 
 
-def words(texts: Sequence[str], which: NDArray[np.integer[Any]]) -> Array:
+def texts_at(texts: Sequence[str], which: NDArray[np.integer[Any]]) -> Array:
     """Return the text of each number: its place in `texts`."""
     return column(texts, pa.string()).take(integers(which))
 
@@ -53,12 +53,12 @@ def binary_parts(data: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int
     # One array over all of the data: its even elements are the parts, the others what lies between them.
     bounds = np.empty(2 * len(starts) + 1, np.int64 if is_large else np.int32)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, starts + np.maximum(lengths, 0), len(data)
-    whole = pa.Array.from_buffers(
+    slices = pa.Array.from_buffers(
         pa.large_binary() if is_large else pa.binary(),
         len(bounds) - 1,
         [None, pa.py_buffer(bounds), pa.py_buffer(data)],
     )
-    return whole.take(integers(np.arange(0, len(bounds) - 1, 2), lengths < 0))
+    return slices.take(integers(np.arange(0, len(bounds) - 1, 2), lengths < 0))
 
 
 def _bits(values: NDArray[np.bool_]) -> Any:
@@ -88,7 +88,7 @@ def column(values: Sequence[Any], kind: DataType, *, nullable: bool = True) -> A
         children = [column(list(chain.from_iterable(lists)), kind.value_type)]
     elif pa.types.is_string(kind) or pa.types.is_binary(kind):
         parts: Sequence[Any] = [value or b"" for value in values] if missing else values
-        parts = [part.encode() if part else b"" for part in parts] if pa.types.is_string(kind) else parts
+        parts = [text.encode() if text else b"" for text in parts] if pa.types.is_string(kind) else parts
         buffers += [_ends(parts), pa.py_buffer(b"".join(parts))]
     elif pa.types.is_decimal(kind):
         buffers.append(pa.py_buffer(b"".join(_decimal(value or 0, kind) for value in values)))

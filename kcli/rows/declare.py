@@ -79,7 +79,7 @@ class _PlainRowClass(type):
 def plain_row_type(declared: RowType) -> type[PlainRow]:
     """Return a class for rows of columns that are known only now, such as those of a query."""
     columns = {
-        name: property(itemgetter(place)) for place, name in enumerate(declared.names) if name[:1] != "_"
+        name: property(itemgetter(number)) for number, name in enumerate(declared.names) if name[:1] != "_"
     }
     row: Any = _PlainRowClass(declared.name, (PlainRow,), {**columns, "__slots__": ()})
     _ROW_TYPES[row] = declared
@@ -101,10 +101,10 @@ def type_of(row: object) -> RowType:
 def declared_type(row: type[Any]) -> RowType:
     """Return the name and the columns of a class of rows; KeyError for another class."""
     if row not in _ROW_TYPES:
-        *words, last = re.findall("[A-Z][a-z]*", row.__name__)
+        *names, last = re.findall("[A-Z][a-z]*", row.__name__)
         if last != "Row":
             raise KeyError(row)
-        _ROW_TYPES[row] = RowType("_".join(words).lower(), columns_of(row))
+        _ROW_TYPES[row] = RowType("_".join(names).lower(), columns_of(row))
     return _ROW_TYPES[row]
 
 
@@ -190,7 +190,7 @@ def _without_none(annotation: Any) -> tuple[Any, bool]:
     """Return the type of values that are not null, and whether null is allowed."""
     if get_origin(annotation) not in {Union, UnionType}:
         return annotation, False
-    (kind,) = (one for one in get_args(annotation) if one is not NoneType)
+    (kind,) = (argument for argument in get_args(annotation) if argument is not NoneType)
     return kind, True
 
 

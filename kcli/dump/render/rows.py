@@ -39,7 +39,7 @@ from kcli.logdir.segment import DamagedRange, Stop
 from kcli.output.arrow import ArrowSchema
 from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock
-from kcli.rows.arrow_arrays import binary_parts, booleans, column, integers, repeated, words
+from kcli.rows.arrow_arrays import binary_parts, booleans, column, integers, repeated, texts_at
 from kcli.rows.declare import AnyRow, declared_type, values_of
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow, RecordHeader
 from kcli.rows.partitions import FROM_FILE, FromFile
@@ -139,15 +139,15 @@ def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
     """Return a block as Arrow: its records with the decoded columns null, or its batches."""
     row = DumpBatchRow if block.records is None else DumpRecordRow
     schema = _schema(row)
-    made = (
+    columns = (
         batch_columns(block, COLUMNS_OF_BATCHES)
         if block.records is None
         else _record_arrays(block, block.records, schema)
     )
     constant = dict(zip((column.name for column in FROM_FILE), values_of(source), strict=True))
     arrays = [
-        made[field.name] if field.name in made else repeated(constant.get(field.name), field.type, block.rows)
-        for field in schema
+        columns[name] if name in columns else repeated(constant.get(name), kind, block.rows)
+        for name, kind in zip(schema.names, schema.types, strict=True)
     ]
     return ArrowBlock(declared_type(row).name, pa.RecordBatch.from_arrays(arrays, schema=schema))
 
@@ -201,7 +201,7 @@ ALL_TIMESTAMP_TYPES = (*TIMESTAMP_TYPES, "NoTimestampType")
 
 def batch_columns(block: Block, names: Iterable[str]) -> dict[str, Array]:
     """Return columns of DumpBatchRow by name, in the order of the names; those of its source apart."""
-    return {name: _MADE[name](block) if name in _MADE else integers(block.fields[name]) for name in names}
+    return {name: _MAKERS[name](block) if name in _MAKERS else integers(block.fields[name]) for name in names}
 
 
 def timestamp_types(block: Block) -> Ints:
@@ -232,7 +232,7 @@ def _last_sequences(block: Block) -> Array:
     return integers(np.where(first == NO_SEQUENCE, NO_SEQUENCE, add_sequences(first, delta)))
 
 
-_MADE: dict[str, Callable[[Block], Array]] = {
+_MAKERS: dict[str, Callable[[Block], Array]] = {
     "position": lambda block: integers(block.positions),
     "size": lambda block: integers(block.fields["batch_length"].astype(np.int64) + LOG_OVERHEAD),
     "last_offset": lambda block: integers(last_offsets(block.fields)),
@@ -243,8 +243,8 @@ _MADE: dict[str, Callable[[Block], Array]] = {
     "delete_horizon_ms": lambda block: integers(
         block.fields["base_timestamp"], ~_flag(block, DELETE_HORIZON_MASK)
     ),
-    "timestamp_type": lambda block: words(ALL_TIMESTAMP_TYPES, timestamp_types(block)),
-    "compression": lambda block: words(CODEC_NAMES, block.fields["attributes"] & COMPRESSION_CODEC_MASK),
+    "timestamp_type": lambda block: texts_at(ALL_TIMESTAMP_TYPES, timestamp_types(block)),
+    "compression": lambda block: texts_at(CODEC_NAMES, block.fields["attributes"] & COMPRESSION_CODEC_MASK),
     "is_valid": lambda block: booleans(block.valid),
 }
 """Columns that are not stored as they are shown."""

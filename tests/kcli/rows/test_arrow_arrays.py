@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.rows.arrow_arrays import booleans, column, integers, words
+from kcli.rows.arrow_arrays import booleans, column, integers, texts_at
 from tests.builders import put_record, put_records
 from tests.partitions import segment
 
@@ -32,8 +32,8 @@ def test_numbers(count):
 
 
 def test_words():
-    assert words(["none", "", "grün"], np.array([2, 0, 1, 2])) == pa.array(["grün", "none", "", "grün"])
-    assert words(["create", "append"], np.array([True, False])) == pa.array(["append", "create"])
+    assert texts_at(["none", "", "grün"], np.array([2, 0, 1, 2])) == pa.array(["grün", "none", "", "grün"])
+    assert texts_at(["create", "append"], np.array([True, False])) == pa.array(["append", "create"])
 
 
 NESTED = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
