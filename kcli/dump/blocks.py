@@ -153,7 +153,7 @@ def size_of_records(columns: RecordColumns) -> int:
         columns.header_key_length,
         columns.header_value_length,
     )
-    contents = sum(int(np.maximum(one, 0).sum()) for one in lengths)
+    contents = sum(int(np.maximum(column, 0).sum()) for column in lengths)
     return contents + MEMORY_A_HEADER * int(columns.headers_count.sum())
 
 
@@ -162,9 +162,9 @@ def columns_of(
 ) -> RecordColumns:
     """Return the columns of some records of one batch."""
     headers = [record.headers if isinstance(record, Record) else () for record in records]
-    contents: list[bytes | None] = [part for record in records for part in (record.key, record.value)]
-    contents += [part for some in headers for pair in some for part in pair]
-    lengths = _ints(-1 if part is None else len(part) for part in contents)
+    contents: list[bytes | None] = [content for record in records for content in (record.key, record.value)]
+    contents += [content for some in headers for pair in some for content in pair]
+    lengths = _ints(-1 if content is None else len(content) for content in contents)
     starts = np.cumsum(np.maximum(lengths, 0)) - np.maximum(lengths, 0)
     count = 2 * len(records)
     counts = _ints(map(len, headers))
@@ -172,7 +172,7 @@ def columns_of(
         first=0,
         headers=header,
         bounds=np.array([0, len(records)]),
-        data=b"".join(part for part in contents if part),
+        data=b"".join(content for content in contents if content),
         batch=np.zeros(len(records), np.int64),
         offset=_ints(record.offset for record in records),
         timestamp=_ints(record.timestamp for record in records),
@@ -238,7 +238,7 @@ def compacted(columns: RecordColumns) -> RecordColumns:
         starts, lengths = getattr(columns, f"{name}_start"), getattr(columns, f"{name}_length")
         sizes = np.maximum(lengths, 0)
         begin[f"{name}_start"] = len(data) + np.cumsum(sizes) - sizes
-        data += b"".join(part or b"" for part in contents_at(columns.data, starts, lengths))
+        data += b"".join(content or b"" for content in contents_at(columns.data, starts, lengths))
     return columns._replace(data=bytes(data), **begin)
 
 
@@ -312,7 +312,7 @@ def blocks_one_by_one(window: Window, raw: bytes, options: DumpOptions, cursor: 
     number, size = cursor, 0
 
     def block(*, ends: bool) -> Block:
-        made = block_of(window)._replace(
+        result = block_of(window)._replace(
             records=columns_of(pending, window.fields, number - len(pending), ends=ends),
             legacy=None if is_v2 else legacy_columns(pending),
             problems=tuple(problems),
@@ -320,26 +320,26 @@ def blocks_one_by_one(window: Window, raw: bytes, options: DumpOptions, cursor: 
         )
         pending.clear()
         problems.clear()
-        return made
+        return result
 
     item: AnyRecord | Problem | None = None
-    for item in _read(window, raw, options.max_batch_bytes, cursor):
+    for item in _records_of_batch(window, raw, options.max_batch_bytes, cursor):
         if isinstance(item, Problem):
             problems.append(item)
             continue
-        more = record_size(item)
-        if len(pending) >= PART_RECORDS or (pending and size + more > CHUNK_BYTES):
+        item_size = record_size(item)
+        if len(pending) >= PART_RECORDS or (pending and size + item_size > CHUNK_BYTES):
             yield block(ends=False)
             size = 0
         number += 1
         if options.text or not (isinstance(item, LegacyRecord) and item.error is not None):
             pending.append(item)
-            size += more
+            size += item_size
     item = None  # the last record may be long: its block alone holds it
     yield block(ends=True)
 
 
-def _read(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[AnyRecord | Problem]:
+def _records_of_batch(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[AnyRecord | Problem]:
     """Yield the records of a batch after the first `cursor`, and each problem after its record."""
     position, first = int(window.positions[0]), int(window.fields["base_offset"][0])
 
@@ -370,7 +370,7 @@ def _read(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[AnyRe
 LOWEST = -(1 << 63)
 
 
-def may_match(asked: RecordFilter, fields: Fields) -> Mask:
+def may_match(filters: RecordFilter, fields: Fields) -> Mask:
     """Return which batches may hold a matching record, as far as their headers say.
 
     A header can only rule a batch out. Times of records need not grow with their offsets, so a batch whose
@@ -378,47 +378,47 @@ def may_match(asked: RecordFilter, fields: Fields) -> Mask:
     """
     attributes, is_v2 = fields["attributes"], ~is_legacy(fields["magic"])
     able = np.ones(len(fields), np.bool_)
-    if asked.offsets is not None:
+    if filters.offsets is not None:
         # a wrapper of magic 0 or 1 is stored with its last offset: it may begin anywhere before
         first = np.where(is_v2 | (attributes & COMPRESSION_CODEC_MASK == 0), fields["base_offset"], LOWEST)
-        able &= (first <= asked.offsets[1]) & (last_offsets(fields) >= asked.offsets[0])
-    if asked.times is not None:
+        able &= (first <= filters.offsets[1]) & (last_offsets(fields) >= filters.offsets[0])
+    if filters.times is not None:
         latest, is_appended = fields["max_timestamp"], attributes & TIMESTAMP_TYPE_MASK != 0
-        all_late = is_appended & (fields["magic"] > 0) & (latest > asked.times[1])
-        able &= (latest >= asked.times[0]) & ~all_late
-    if asked.codecs:
+        all_late = is_appended & (fields["magic"] > 0) & (latest > filters.times[1])
+        able &= (latest >= filters.times[0]) & ~all_late
+    if filters.codecs:
         codecs = range(COMPRESSION_CODEC_MASK + 1)
-        named = [codec for codec in codecs if COMPRESSION_NAMES.get(codec, str(codec)) in asked.codecs]
+        named = [codec for codec in codecs if COMPRESSION_NAMES.get(codec, str(codec)) in filters.codecs]
         able &= np.isin(attributes & COMPRESSION_CODEC_MASK, named)
-    for numbers, name in ((asked.epochs, "partition_leader_epoch"), (asked.producer_ids, "producer_id")):
+    for numbers, name in ((filters.epochs, "partition_leader_epoch"), (filters.producer_ids, "producer_id")):
         if numbers:
             able &= np.isin(fields[name], sorted(numbers))
-    for is_asked, mask in ((asked.transactional, TRANSACTIONAL_MASK), (asked.control, CONTROL_MASK)):
+    for is_asked, mask in ((filters.transactional, TRANSACTIONAL_MASK), (filters.control, CONTROL_MASK)):
         if is_asked is not None:
             able &= ((attributes & mask != 0) & is_v2) == is_asked
     return able
 
 
-def is_open(asked: RecordFilter, fields: Fields) -> Mask:
+def is_open(filters: RecordFilter, fields: Fields) -> Mask:
     """Return which of the batches that may match are shown only if one of their records does."""
-    if asked.contents or asked.times is None:
-        return np.full(len(fields), asked.contents)
-    late: Mask = fields["max_timestamp"] > asked.times[1]
+    if filters.contents or filters.times is None:
+        return np.full(len(fields), filters.contents)
+    late: Mask = fields["max_timestamp"] > filters.times[1]
     return late
 
 
-def matching(asked: RecordFilter, columns: RecordColumns) -> Ints:
+def matching(filters: RecordFilter, columns: RecordColumns) -> Ints:
     """Return the numbers of the matching records, given batches that may match."""
     able = np.ones(len(columns.offset), np.bool_)
-    for limits, values in ((asked.offsets, columns.offset), (asked.times, columns.timestamp)):
+    for limits, values in ((filters.offsets, columns.offset), (filters.times, columns.timestamp)):
         if limits is not None:
             able &= (values >= limits[0]) & (values <= limits[1])
-    if asked.key is not None:
-        able &= (columns.key_length == len(asked.key)) & (asked.key in columns.data)
+    if filters.key is not None:
+        able &= (columns.key_length == len(filters.key)) & (filters.key in columns.data)
         keys = contents_at(columns.data, columns.key_start[able], columns.key_length[able])
-        able[able] = [data == asked.key for data in keys]
-    if asked.grep is not None:
-        able[able] = _contains(asked.grep, columns, able.nonzero()[0])
+        able[able] = [data == filters.key for data in keys]
+    if filters.grep is not None:
+        able[able] = _contains(filters.grep, columns, able.nonzero()[0])
     return able.nonzero()[0]
 
 
@@ -434,16 +434,16 @@ def _contains(pattern: bytes, columns: RecordColumns, numbers: Ints) -> Mask:
 
     def has(name: str, which: Ints | slice) -> list[bool]:
         starts, lengths = getattr(columns, f"{name}_start")[which], getattr(columns, f"{name}_length")[which]
-        parts = contents_at(columns.data, starts, lengths)
-        return [part is not None and search(part) is not None for part in parts]
+        contents = contents_at(columns.data, starts, lengths)
+        return [content is not None and search(content) is not None for content in contents]
 
-    found = np.array(has("key", numbers), np.bool_)
-    found[~found] = has("value", numbers[~found])
-    for at in (~found & (columns.headers_count[numbers] > 0)).nonzero()[0].tolist():
-        first = columns.headers_first[numbers[at]]
-        span = slice(first, first + columns.headers_count[numbers[at]])
-        found[at] = any(has("header_key", span)) or any(has("header_value", span))
-    return found
+    matches = np.array(has("key", numbers), np.bool_)
+    matches[~matches] = has("value", numbers[~matches])
+    for index in (~matches & (columns.headers_count[numbers] > 0)).nonzero()[0].tolist():
+        first = columns.headers_first[numbers[index]]
+        span = slice(first, first + columns.headers_count[numbers[index]])
+        matches[index] = any(has("header_key", span)) or any(has("header_value", span))
+    return matches
 
 
 def contents_at(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | None]:

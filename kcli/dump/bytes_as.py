@@ -120,9 +120,9 @@ def types_as_shown(types: tuple[RowType, ...], options: DumpOptions) -> tuple[Ro
     )
     headers = {"type": "array", "items": object_schema({"key": {"type": "string"}, "value": value})}
 
-    def shown(column: Column) -> Column:
+    def shown_column(column: Column) -> Column:
         if column.kind == "bytes":
             return column._replace(kind=kind, nested=nested)
         return column._replace(nested=headers) if column.name == "headers" else column
 
-    return tuple(RowType(row_type.name, tuple(map(shown, row_type.columns))) for row_type in types)
+    return tuple(RowType(row_type.name, tuple(map(shown_column, row_type.columns))) for row_type in types)

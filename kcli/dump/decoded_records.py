@@ -77,10 +77,10 @@ def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_
         return _enveloped(topic, record, errors, elements)
     number = _int16(record.key)
     key = value = None
-    with errors.kept():
+    with errors.collected():
         key = decode_key(topic, record.key)
         number = key.api_key
-    with errors.kept():
+    with errors.collected():
         if record.value is not None and number is not None:
             value = decode_value(topic, number, record.value, elements)
     schema = KEYS[topic].get(number) if number is not None else None
@@ -100,7 +100,7 @@ def _enveloped(topic: str, record: AnyRecord, errors: "_Errors", elements: int) 
     name = None if number is None else str(number)
     if schema is not None:
         name = schema.name.removesuffix("Record") if is_remote else metadata.type_name(schema.name)
-    with errors.kept():
+    with errors.collected():
         if not is_remote:
             value = decode_metadata(record.value, elements)
         elif record.value is None:
@@ -127,7 +127,7 @@ class _Errors(list[str]):
         self.damaged = True
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def collected(self) -> Iterator[None]:
         try:
             yield
         except UnsupportedError as error:
@@ -161,8 +161,8 @@ def _not_shown(message: Message) -> list[str]:
     parts = [f"bytes after {message.name}: {len(message.tail)}"] if message.tail else []
     if message.unknown_tags:
         tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_DECODERS])
-        more = len(message.unknown_tags) - TAGS_DECODERS
-        parts.append(f"unknown tagged fields: {tags}" + (f" and {more} more" if more > 0 else ""))
+        remaining = len(message.unknown_tags) - TAGS_DECODERS
+        parts.append(f"unknown tagged fields: {tags}" + (f" and {remaining} more" if remaining > 0 else ""))
     if message.replaced:
         tag = message.replaced[0]
         parts.append(
@@ -199,11 +199,11 @@ def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
     """Return api key and version of a framed value; None for what cannot be read or has an unknown frame."""
     number = None
     try:
-        frame_version, at = short_varint(value or b"", 0)
+        frame_version, position = short_varint(value or b"", 0)
         if frame_version != FRAME_VERSION:
             return None, None
-        number, at = short_varint(value or b"", at)
-        return number, short_varint(value or b"", at)[0]
+        number, position = short_varint(value or b"", position)
+        return number, short_varint(value or b"", position)[0]
     except FormatError:
         return number, None
 

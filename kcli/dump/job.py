@@ -135,7 +135,7 @@ class Dump:
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""
-        outcome = self._read(unit)
+        outcome = self._outcome_of(unit)
         if unit.target.kind in LOG_KINDS and outcome.findings:
             from kcli.kafka.kraft.partition_start import zeros_as_started
 
@@ -145,7 +145,7 @@ class Dump:
             return outcome
         return replace(outcome, rows=[shown_row(row, show) for row in outcome.rows])
 
-    def _read(self, unit: Unit) -> Outcome:
+    def _outcome_of(self, unit: Unit) -> Outcome:
         kind = unit.target.kind
         reader = self._tail if kind == PARTITION else reader_for(kind, self.options)
         if reader is not None:
@@ -189,18 +189,18 @@ class Dump:
                 elif target.kind != PARTITION:
                     result.targets.extend(with_parts(target))
                 else:
-                    files, others = listed(target.path)
-                    result.notes.extend(unexpected_names(target, files, others))
+                    files, non_files = listed(target.path)
+                    result.notes.extend(unexpected_names(target, files, non_files))
                     has_tail = self.options.tail is not None
-                    inside = iter([target]) if has_tail else self._inside(target, files, others)
+                    inside = iter([target]) if has_tail else self._inside(target, files, non_files)
                     result.targets.extend(filter(self._is_shown, inside))
             except FileError as error:
                 result.miss(target, error)
         failed = {failure.path for failure in file_set.failures}
         for log_dir in () if self.only_partitions or self.options.selects else file_set.named_log_dirs:
             try:
-                inside = (one for one in _log_dir(log_dir, result.failures) if one.shown not in failed)
-                result.targets.extend(filter(self._is_shown, inside))
+                entries = (entry for entry in _log_dir(log_dir, result.failures) if entry.shown not in failed)
+                result.targets.extend(filter(self._is_shown, entries))
             except FileError as error:
                 result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
@@ -209,11 +209,11 @@ class Dump:
         """Yield the last of a partition from the logs that it lies in, with findings about each."""
         from kcli.dump.read_blocks import tails
 
-        read = reader_for(names.LOG, options) or read_log
+        reader = reader_for(names.LOG, options) or read_log
         logs = self._inside(unit.target, *listed(unit.target.path))
         for target, own in tails(list(logs), options):
             of_log = FindingCollector(target)
-            yield from read(replace(unit, targets=(target,)), own, of_log)
+            yield from reader(replace(unit, targets=(target,)), own, of_log)
             yield from of_log.take()
 
     def _is_shown(self, target: Target) -> bool:
@@ -227,17 +227,17 @@ class Dump:
         if self.options.selects and logs:
             yield from in_range(logs, self.options.filter)
         else:
-            yield from (part for entry in entries for part in with_parts(entry))
+            yield from (file for entry in entries for file in with_parts(entry))
 
-    def _inside(self, target: Target, listed_files: list[str], others: list[str]) -> Iterator[Target]:
-        files = _entries(target, listed_files, others)
+    def _inside(self, target: Target, listed_files: list[str], non_files: list[str]) -> Iterator[Target]:
+        files = _entries(target, listed_files, non_files)
         if not self.options.selects:
             return files
-        tail, asked = self.options.tail, self.options.filter
+        tail, filters = self.options.tail, self.options.filter
         # a snapshot has offsets of its own
-        kinds = LOG_KINDS if tail is None and asked.offsets is None else {names.LOG}
+        kinds = LOG_KINDS if tail is None and filters.offsets is None else {names.LOG}
         logs = [file for file in files if file.kind in kinds]
-        return iter(logs if tail is not None else in_range(logs, asked))
+        return iter(logs if tail is not None else in_range(logs, filters))
 
 
 def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
@@ -256,7 +256,7 @@ def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
             yield file
 
 
-def _entries(directory: Target, files: list[str], others: list[str]) -> Iterator[Target]:
+def _entries(directory: Target, files: list[str], non_files: list[str]) -> Iterator[Target]:
     """Yield every entry of a directory, as `listed`, sorted by name; what is no file is of kind unknown."""
-    for name in sorted([*files, *others]):
-        yield entry_of(directory, name, names.UNKNOWN if name in others else parse_file(name).kind)
+    for name in sorted([*files, *non_files]):
+        yield entry_of(directory, name, names.UNKNOWN if name in non_files else parse_file(name).kind)

@@ -44,11 +44,11 @@ class RecordFilter:
         return self.key is not None or self.grep is not None
 
 
-def in_range(logs: list[Target], asked: RecordFilter) -> list[Target]:
+def in_range(logs: list[Target], filters: RecordFilter) -> list[Target]:
     """Return the logs that can hold the offsets of a filter, by base offsets: segments may overlap."""
-    if asked.offsets is None:
+    if filters.offsets is None:
         return logs
-    last = asked.offsets[1]
+    last = filters.offsets[1]
     return [target for target in logs if (file_name(target).base_offset or 0) <= last]
 
 

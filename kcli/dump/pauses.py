@@ -38,20 +38,20 @@ _suspended: dict[tuple[Unit, DumpOptions], "tuple[Scanned, FindingCollector]"] =
 atexit.register(_suspended.clear)
 
 
-def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
+def read_until_pause(unit: Unit, options: DumpOptions, reader: Reader) -> Outcome:
     """Return what a reader gives until its rows are many or large, and the unit that goes on there."""
     begun = _suspended.pop((unit, options), None)
     _suspended.clear()
     if begun is None:
         findings = FindingCollector(unit.target)
-        begun = read(unit, options, findings), findings
+        begun = reader(unit, options, findings), findings
     items, findings = begun
     rows: list[RowItem] = []
     earlier: list[Finding] = []
     count = size = 0
     most_bytes = BYTES_PER_RANGE if 0 < unit.end - unit.start <= SMALL_RANGE else BYTES_PER_CALL
     most_rows = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
-    error = rest = None
+    error = continuation = None
     try:
         for item in items:
             if isinstance(item, Finding):
@@ -59,8 +59,8 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
             elif isinstance(item, Pause):
                 size += item.bytes
                 if count >= most_rows or size >= most_bytes:
-                    rest = replace(unit, resume=item.resume)
-                    _suspended[rest, options] = begun
+                    continuation = replace(unit, resume=item.resume)
+                    _suspended[continuation, options] = begun
                     break
             else:
                 count += 1
@@ -79,6 +79,6 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
         rows=rows,
         findings=[*earlier, *findings.take()],
         error=error,
-        continuation=rest,
-        ran_past_end=findings.ran_past_end and error is None and rest is None,
+        continuation=continuation,
+        ran_past_end=findings.ran_past_end and error is None and continuation is None,
     )

@@ -113,7 +113,7 @@ def last_rows(
     log: Log, items: Iterable[Block | DamagedRange | Stop], count: int
 ) -> Iterator[Block | DamagedRange | Stop]:
     """Yield the blocks of the last rows and all else, the place where the log ends last."""
-    kept: deque[tuple[Block, tuple[Problem, ...]]] = deque()
+    last_blocks: deque[tuple[Block, tuple[Problem, ...]]] = deque()
     row_count = 0
     stop: Stop | None = None
     for item in items:
@@ -122,13 +122,13 @@ def last_rows(
         elif isinstance(item, Stop):
             stop = item
         else:
-            kept.append((item.last_rows(count) if item.rows else item, item.problems))
-            row_count += kept[-1][0].rows
-            while kept and (row_count - kept[0][0].rows >= count or not kept[0][0].rows):
-                block, problems = kept.popleft()
+            last_blocks.append((item.last_rows(count) if item.rows else item, item.problems))
+            row_count += last_blocks[-1][0].rows
+            while last_blocks and (row_count - last_blocks[0][0].rows >= count or not last_blocks[0][0].rows):
+                block, problems = last_blocks.popleft()
                 row_count -= block.rows
                 log.report(problems)
-    for number, (block, problems) in enumerate(kept):
+    for number, (block, problems) in enumerate(last_blocks):
         if number == 0:
             yield block.last_rows(min(block.rows, block.rows - row_count + count))._replace(begins=True)
         elif block.rows:
@@ -157,62 +157,62 @@ def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tu
         & np.concatenate(([passed[0]], beyond[:-1]))
         & (first > np.concatenate(([passed[1]], end[:-1])))
     )
-    at = follows.nonzero()[0]
-    return int(at[0]) + 1 if len(at) else len(first) + 1, (bool(beyond[-1]), int(end[-1]))
+    numbers = follows.nonzero()[0]
+    return int(numbers[0]) + 1 if len(numbers) else len(first) + 1, (bool(beyond[-1]), int(end[-1]))
 
 
 def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     """Yield the blocks of a window's batches; report those whose checksum does not match."""
-    options, asked = log.options, log.options.filter
+    options, filters = log.options, log.options.filter
     # findings that wait, so that all are reported in byte order
     problems = deque(_invalid_batches(log, window))
     if cursor:
         problems = deque(problem for problem in problems if problem.position > window.positions[0])
     last_position = int(window.positions[0]) if cursor else None
-    if asked:
-        window = part_of(window, blocks.may_match(asked, window.fields))
+    if filters:
+        window = part_of(window, blocks.may_match(filters, window.fields))
     if not options.records or options.layout:
-        window, more = _with_matches(log, window)
-        problems = deque(sorted([*problems, *more], key=lambda problem: problem.position))
+        window, unreadable = _with_matches(log, window)
+        problems = deque(sorted([*problems, *unreadable], key=lambda problem: problem.position))
         for run in blocks.runs(window, alone=options.layout or options.limit is not None):
             log.report(_up_to_position(problems, int(run.positions[-1])))
             yield block_of(run)
         log.report(problems)
         return
     for block in _record_blocks(log, window, cursor):
-        selected = _filtered(log, block) if asked else block
+        selected = _filtered(log, block) if filters else block
         if selected is None:
             log.report(_up_to_position(problems, int(block.positions[-1])))
             log.report(block.problems)
             continue
-        for one in [selected] if options.limit is None else blocks.by_batch(selected):
-            log.report(_up_to_position(problems, int(one.positions[-1])))
-            yield one._replace(begins=int(one.positions[0]) != last_position)
-            last_position = int(one.positions[-1])
+        for piece in [selected] if options.limit is None else blocks.by_batch(selected):
+            log.report(_up_to_position(problems, int(piece.positions[-1])))
+            yield piece._replace(begins=int(piece.positions[0]) != last_position)
+            last_position = int(piece.positions[-1])
     log.report(problems)
 
 
 def _filtered(log: Log, block: Block) -> Block | None:
     """Return the matching records of a block, and the batches that are shown for them; None for nothing."""
-    asked, records = log.options.filter, block.records
+    filters, records = log.options.filter, block.records
     if records is None:
         return block
-    numbers = blocks.matching(asked, records)
-    keep = ~blocks.is_open(asked, block.fields)
+    numbers = blocks.matching(filters, records)
+    keep = ~blocks.is_open(filters, block.fields)
     keep[records.batch[numbers]] = True
     return blocks.select_rows(block, numbers, keep) if keep.any() else None
 
 
 def _with_matches(log: Log, window: Window) -> tuple[Window, list[Problem]]:
     """Return a window without batches that lack the record they are shown for, and what cannot be read."""
-    asked, options = log.options.filter, log.options
-    opened = blocks.is_open(asked, window.fields)
+    filters, options = log.options.filter, log.options
+    opened = blocks.is_open(filters, window.fields)
     if not opened.any():
         return window, _unknown_codecs(log, window)
     keep, problems = ~opened, list[Problem]()
     for block in _record_blocks(log, part_of(window, opened), 0):
         if block.records is not None:
-            numbers = np.unique(block.records.batch[blocks.matching(asked, block.records)])
+            numbers = np.unique(block.records.batch[blocks.matching(filters, block.records)])
             keep[window.positions.searchsorted(block.positions[numbers])] = True
         # of a batch that is shown field by field its rows say it
         is_said = (
@@ -259,7 +259,7 @@ def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     begin = 0
     for number in (*large, len(sizes)):
         if begin < number:
-            yield from _read(log, part_of(window, slice(begin, number)), cursor if begin == 0 else 0)
+            yield from _read_records(log, part_of(window, slice(begin, number)), cursor if begin == 0 else 0)
         if number < len(sizes):
             yield _too_large(part_of(window, slice(number, number + 1)), int(sizes[number]))
         begin = number + 1
@@ -273,26 +273,26 @@ def _too_large(window: Window, size: int) -> Block:
     )
 
 
-def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
+def _read_records(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     """Yield batches with their records; none is above the bound."""
     limit, base, data = log.options.max_batch_bytes, window.base, window.data
     if not data:
         # one batch, larger than a window
         base = int(window.positions[0])
         data = memoryview(log.file.read(base, LOG_OVERHEAD + int(window.fields["batch_length"][0])))
-    for part in record_columns(data, window.positions - base, limit, window.fields):
-        if isinstance(part, FallbackBatch):
-            one = part_of(window, slice(part.number, part.number + 1))
-            at = int(one.positions[0]) - base
-            raw = bytes(data[at : at + LOG_OVERHEAD + int(one.fields["batch_length"][0])])
-            yield from blocks.blocks_one_by_one(one, raw, log.options, cursor if part.number == 0 else 0)
+    for item in record_columns(data, window.positions - base, limit, window.fields):
+        if isinstance(item, FallbackBatch):
+            batch = part_of(window, slice(item.number, item.number + 1))
+            start = int(batch.positions[0]) - base
+            raw = bytes(data[start : start + LOG_OVERHEAD + int(batch.fields["batch_length"][0])])
+            yield from blocks.blocks_one_by_one(batch, raw, log.options, cursor if item.number == 0 else 0)
             continue
-        block = block_of(part_of(window, slice(part.first, part.first + len(part.headers))))
-        skip = cursor if part.first == 0 else 0
+        block = block_of(part_of(window, slice(item.first, item.first + len(item.headers))))
+        skip = cursor if item.first == 0 else 0
         if not skip:
-            yield block._replace(records=part)
-        elif skip < len(part.offset):
-            yield block._replace(records=subset(part, np.arange(skip, len(part.offset))))
+            yield block._replace(records=item)
+        elif skip < len(item.offset):
+            yield block._replace(records=subset(item, np.arange(skip, len(item.offset))))
 
 
 UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})
@@ -312,22 +312,22 @@ def byte_range(log: Log) -> tuple[int, int]:
 
 def _start(log: Log) -> int:
     """Return the byte before which nothing lies that the filter asks for."""
-    file, target, asked, findings = log.file, log.target, log.options.filter, log.findings
+    file, target, filters, findings = log.file, log.target, log.options.filter, log.findings
     index = _offset_index(target)
     if index is None:
-        if asked:
+        if filters:
             findings.add("DUMP-005", None, "scanned from the beginning: there is no offset index to use")
         return 0
     with index:
         starts = []
-        if asked.offsets is not None:
-            starts.append(_at_offset(file, index, asked.offsets[0]))
-        if asked.times is not None:
-            starts.append(_before_time(file, index, target, asked.times[0]))
+        if filters.offsets is not None:
+            starts.append(_at_offset(file, index, filters.offsets[0]))
+        if filters.times is not None:
+            starts.append(_before_time(file, index, target, filters.times[0]))
     positions = [start for start in starts if start is not None]
     if len(positions) < len(starts):
         findings.add("DUMP-005", None, "scanned from the beginning: no index entry leads there")
-    elif not starts and asked:
+    elif not starts and filters:
         findings.add("DUMP-005", None, "scanned from the beginning: no index knows what is asked for")
     return max(positions, default=0)
 
@@ -389,11 +389,11 @@ def tail_start(log: Log, start: int = 0) -> tuple[int, int]:
         findings=FindingCollector(log.target),
     )
     # a filter may leave nothing of the end
-    places = [] if log.options.filter else [place for place in _from_the_end(log) if place > start]
+    starts = [] if log.options.filter else [begin for begin in _from_the_end(log) if begin > start]
     position = rows = 0
-    for place in (*places, start):
+    for begin in (*starts, start):
         position, rows, is_unbroken = log.file.size, 0, True
-        for item in last_rows(quiet, read_blocks(quiet, place, log.file.size), count):
+        for item in last_rows(quiet, read_blocks(quiet, begin, log.file.size), count):
             if isinstance(item, Block):
                 position = min(position, int(item.positions[0]))
                 rows += item.rows
@@ -422,15 +422,15 @@ def _from_the_end(log: Log) -> Iterator[int]:
 
 def tails(logs: list[Target], options: DumpOptions) -> list[tuple[Target, DumpOptions]]:
     """Return the logs that hold the last rows of a partition, each with its count; leftovers last."""
-    left, parts = options.tail or 0, []
+    remaining, parts = options.tail or 0, []
     logs = [target for target in logs if not file_name(target).is_inactive] or logs
     for target in reversed(in_range(logs, options.filter)):
-        if left <= 0:
+        if remaining <= 0:
             break
         with DataFile(target.path) as file:
-            log = Log(file, target, replace(options, tail=left), FindingCollector(target))
+            log = Log(file, target, replace(options, tail=remaining), FindingCollector(target))
             row_count = tail_start(log)[1]
         if row_count:
-            parts.append((target, replace(options, tail=min(left, row_count))))
-            left -= row_count
+            parts.append((target, replace(options, tail=min(remaining, row_count))))
+            remaining -= row_count
     return parts[::-1]

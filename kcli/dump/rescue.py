@@ -39,7 +39,7 @@ from kcli.rows.partitions import FromFile
 from kcli.rows.truncation import RescuedHeader, RescuedRecordRow, TruncationRow
 from kcli.words import INT64
 
-RESCUE_FORMATS = {f".{one.extension}": one for one in (NDJSON, PARQUET)}
+RESCUE_FORMATS = {f".{form.extension}": form for form in (NDJSON, PARQUET)}
 """Of the files that records are written to, by the end of their names."""
 BATCH_COLUMNS = (
     "timestamp_type",
@@ -75,11 +75,11 @@ class Rescue:
                 extra = Outcome(number=outcome.number)
                 for lost in filter(None, (row.lost_offsets for row in rows)):
                     self.partitions += 1
-                    for part in lost_records(units[outcome.number].target, lost):
+                    for rescue in lost_records(units[outcome.number].target, lost):
                         assert out is not None
-                        out.write(part.rows)
-                        extra = _both(extra, part)
-                yield _both(outcome, extra)
+                        out.write(rescue.rows)
+                        extra = _with_findings(extra, rescue)
+                yield _with_findings(outcome, extra)
             if file is not None and out is not None:
                 out.finish(lambda: ([], []))
                 self.saved = out.rows
@@ -102,7 +102,7 @@ def lost_records(target: Target, lost: str) -> Iterator[Outcome]:
         return
     logs = [entry_of(target, name, LOG) for name, new in opened.items() if _is_log(new)]
     units = [Unit(number=number, targets=(log,)) for number, log in enumerate(in_range(logs, options.filter))]
-    yield from mapped(partial(read_until_pause, options=options, read=_read), units)
+    yield from mapped(partial(read_until_pause, options=options, reader=_rescued_rows), units)
 
 
 def _is_log(name: str) -> bool:
@@ -111,15 +111,15 @@ def _is_log(name: str) -> bool:
     return extension == ".log" and len(stem) == TWENTY_DIGITS and parse_file(name).kind == LOG
 
 
-def _both(outcome: Outcome, other: Outcome) -> Outcome:
+def _with_findings(outcome: Outcome, addition: Outcome) -> Outcome:
     """Return an outcome with the findings of another, and its error where it has none."""
-    if not other.findings and other.error is None:
+    if not addition.findings and addition.error is None:
         return outcome
-    error = outcome.error if outcome.error is not None else other.error
-    return replace(outcome, findings=[*outcome.findings, *other.findings], error=error)
+    error = outcome.error if outcome.error is not None else addition.error
+    return replace(outcome, findings=[*outcome.findings, *addition.findings], error=error)
 
 
-def _read(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
+def _rescued_rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     with DataFile(unit.target.path) as file:
         log, source = Log(file, unit.target, options, findings), source_of(unit.target)
         start, end = byte_range(log)

@@ -28,8 +28,8 @@ def read_file(unit: Unit, _: DumpOptions, findings: FindingCollector) -> Scanned
     """Yield the rows of a small file."""
     start, data = read_target(unit.target)
     try:
-        row, read = SMALL_FILES[unit.target.kind]
-        for number, values in enumerate(read(data)):
+        row, parse = SMALL_FILES[unit.target.kind]
+        for number, values in enumerate(parse(data)):
             if number >= unit.position:
                 source = source_of(unit.target)
                 if isinstance(values, OffsetEntry):  # it names its own partition

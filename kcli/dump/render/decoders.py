@@ -89,12 +89,12 @@ def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: "AnyRecord"
     """Return what two of DECODER_CLASSES print of a key and a value, an error where Kafka would throw."""
     texts: list[str | None] = []
     troubles: list[str] = []
-    for word, decoder, data in (("key", key_decoder, record.key), ("value", value_decoder, record.value)):
+    for name, decoder, data in (("key", key_decoder, record.key), ("value", value_decoder, record.value)):
         try:
             texts.append(None if data is None else decoder(bytes(data)))
         except FormatError as error:
             texts.append(f"Error at offset {record.offset}, skipping. {error}")
-            troubles.append(f"{word}: {error}")
+            troubles.append(f"{name}: {error}")
     return Shown(*texts), "; ".join(troubles) or None
 
 

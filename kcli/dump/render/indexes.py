@@ -57,12 +57,12 @@ INTERVAL = 8 << 10
 class Indexed(NamedTuple):
     """What an entry of an index leads to.
 
-    `taken` is the last offset of what a broker's reader takes for a batch there, be it none; None for
+    `last_offset` is that of what a broker's reader takes for a batch there, be it none; None for
     nothing. `timestamp` is the largest of the batch's records where it ends with the entry's offset; None
     where it is unknown. `misfit` says in words that the entry does not fit the log.
     """
 
-    taken: int | None
+    last_offset: int | None
     timestamp: int | None = None
     misfit: str | None = None
 
@@ -73,12 +73,12 @@ def by_position(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> 
     most = options.max_message_size
     if last_offset_at(log, position, most) == offset:
         return Indexed(offset)
-    taken = taken_for_batch(log, position, min(log.size, position + most))
+    batch = apparent_batch_at(log, position, min(log.size, position + most))
     last_offset, misfit = last_offset_at(log, position, MAX_INT), None
     if last_offset != offset:
         end = "no batch" if last_offset is None else f"{last_offset} is the last offset of the batch"
         misfit = f"offset {offset}: {end} at byte {position}"
-    return Indexed(None if taken is None else taken.last_offset, misfit=misfit)
+    return Indexed(None if batch is None else batch.last_offset, misfit=misfit)
 
 
 def last_offset_at(log: DataFile, position: int, most: int) -> int | None:
@@ -92,18 +92,18 @@ def by_offset(
 ) -> Indexed:
     """Return what an entry of a time index leads to."""
     timestamp, offset = entry
-    batch, taken = finder.batch(offset), finder.taken
+    batch, apparent = finder.batch(offset), finder.apparent_batch
     last = None if batch is None else batch.header.last_offset
     if batch is None or last != offset:
-        found = Indexed(last) if taken is None else Indexed(taken.last_offset, taken.timestamp)
-        return found._replace(misfit=f"offset {offset}: no batch ends with it")
+        result = Indexed(last) if apparent is None else Indexed(apparent.last_offset, apparent.timestamp)
+        return result._replace(misfit=f"offset {offset}: no batch ends with it")
     latest, misfit = largest_timestamp(finder.log, batch, options, findings), None
     if latest not in {None, timestamp}:
         misfit = f"timestamp {timestamp}: the batch that ends with {offset} has {latest}"
     return Indexed(last, latest, misfit)
 
 
-class Taken(NamedTuple):
+class ApparentBatch(NamedTuple):
     """What a broker's reader takes for a batch: `timestamp` as of `largest_timestamp`, `end` after it."""
 
     last_offset: int
@@ -111,7 +111,7 @@ class Taken(NamedTuple):
     end: int
 
 
-def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
+def apparent_batch_at(log: DataFile, position: int, end: int) -> ApparentBatch | None:
     """Return what a broker's reader takes for a batch at a position and before `end`; None for nothing.
 
     It asks for a length that fits, and for nothing else (`FileLogInputStream.nextBatch`). A negative magic
@@ -124,8 +124,8 @@ def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
     if is_legacy(batch.magic):
         has_time = batch.magic < 0 and len(head) >= MESSAGE_V1.size and not is_wrapper(batch)
         timestamp = max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None
-        return Taken(batch.base_offset, timestamp, after)
-    return Taken(read_header(head).last_offset, None, after) if holds_header(head) else None
+        return ApparentBatch(batch.base_offset, timestamp, after)
+    return ApparentBatch(read_header(head).last_offset, None, after) if holds_header(head) else None
 
 
 def leads_to_its_batch(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> bool:
@@ -155,42 +155,42 @@ class Finder:
         self.log = log
         self._offsets = offsets
         self._led_to, self._offset = -1, 0
-        self._found: Batch | None = None
-        self.taken: Taken | None = None
+        self._batch: Batch | None = None
+        self.apparent_batch: ApparentBatch | None = None
         """What is no batch, but is taken for the one that was asked for."""
 
     def batch(self, offset: int) -> Batch | None:
         """Return the batch; None past the end of the log, and for what is only taken for one."""
-        self.taken = None
+        self.apparent_batch = None
         position = self._offsets.lookup(offset)[1] if self._offsets is not None else 0
         if position < 0:
             return None
         start = position
         if position == self._led_to and offset >= self._offset:
-            if self._found is None:
+            if self._batch is None:
                 return None
-            start = self._found.position
+            start = self._batch.position
         self._led_to, self._offset = position, offset
-        self._found, self.taken = self._first(start, offset)
-        if self.taken is not None:
+        self._batch, self.apparent_batch = self._first(start, offset)
+        if self.apparent_batch is not None:
             self._led_to = -1  # there may be batches after it
-        return self._found
+        return self._batch
 
-    def _first(self, position: int, offset: int) -> tuple[Batch | None, Taken | None]:
+    def _first(self, position: int, offset: int) -> tuple[Batch | None, ApparentBatch | None]:
         """Return the first batch that ends with an offset or after it, or what is taken for one before."""
         while True:
             walk = Walk(self.log, position, ahead=INTERVAL)
             first = next((batch for batch in walk if batch.header.last_offset >= offset), None)
-            passed = (
-                taken_for_batch(self.log, walk.stop.position, self.log.size)
+            apparent_batch = (
+                apparent_batch_at(self.log, walk.stop.position, self.log.size)
                 if walk.stop is not None
                 else None
             )
-            if passed is None:
+            if apparent_batch is None:
                 return first, None
-            if passed.last_offset >= offset:
-                return None, passed
-            position = passed.end
+            if apparent_batch.last_offset >= offset:
+                return None, apparent_batch
+            position = apparent_batch.end
 
 
 def largest_timestamp(
@@ -207,8 +207,8 @@ def largest_timestamp(
         else:
             times = [record.timestamp for record in batch_records(raw, limit)]
     except FormatError as error:
-        words = f"the batch at byte {position} of the log: {error.moved(position)}"
-        findings.add("DUMP-002", position, words)
+        message = f"the batch at byte {position} of the log: {error.moved(position)}"
+        findings.add("DUMP-002", position, message)
         return None
     return max([NO_TIMESTAMP, *times])
 
@@ -484,13 +484,13 @@ def _lines(log: LogOfIndex, block: IndexBlock, options: DumpOptions) -> Scanned:
 def _problems(log: LogOfIndex, block: IndexBlock) -> Iterator[tuple[int, IndexProblem]]:
     """Yield what the tool sums up about the entries of a block, each with its slot."""
     path, index = os.path.join(os.getcwd(), log.findings.target.shown), log.index
-    for slot, (taken, latest, _) in log.compare(enumerate(block.entries, block.slot)).items():
+    for slot, (last, latest, _) in log.compare(enumerate(block.entries, block.slot)).items():
         number, offset = block.entries[slot - block.slot]
         if not isinstance(index, TimeIndexFile):
-            if taken not in {None, number}:
-                yield slot, IndexProblem(MISMATCH, path, number, taken)
-        elif taken != offset:
-            yield slot, IndexProblem(OFFSET_NOT_FOUND, path, offset, -1 if taken is None else taken)
+            if last not in {None, number}:
+                yield slot, IndexProblem(MISMATCH, path, number, last)
+        elif last != offset:
+            yield slot, IndexProblem(OFFSET_NOT_FOUND, path, offset, -1 if last is None else last)
         else:
             if latest not in {None, number}:
                 yield slot, IndexProblem(TIME_MISMATCH, path, number, latest)

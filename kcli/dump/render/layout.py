@@ -93,13 +93,13 @@ class ByteRange(NamedTuple):
         raw = bytes(self.data[span.start : span.end])
         if isinstance(span.value, bytes) and span.value == raw:
             raw = span.value  # one copy of a long one is enough
-        at = self.base + span.start
+        position = self.base + span.start
         return DumpLayoutRow(
             self.source,
             span.structure,
             span.field,
-            None if self.in_stream else at,
-            at if self.in_stream else None,
+            None if self.in_stream else position,
+            position if self.in_stream else None,
             len(raw),
             raw,
             **{"value": value_text(span.value), "meaning": span.doc or None} | changed,
@@ -125,9 +125,9 @@ class ByteRange(NamedTuple):
             chunk = bytes(self.data[start : start + BYTES_A_ROW])
             span = FieldSpan(structure, field, start, start + BYTES_A_ROW, None)
             yield self.row(span, value=f"0x{chunk.hex()}")
-        left = size - len(self.data)
-        if left > 0:
-            yield self.not_shown(structure, field, len(self.data), left, f"{left} bytes more")
+        remaining = size - len(self.data)
+        if remaining > 0:
+            yield self.not_shown(structure, field, len(self.data), remaining, f"{remaining} bytes more")
 
     def not_shown(self, structure: str, field: str, start: int, size: int, meaning: str) -> DumpLayoutRow:
         """Return bytes that words alone tell of."""
@@ -160,9 +160,9 @@ def attributes_text(attributes: int, magic: int) -> str:
     if magic:
         parts.append(TIMESTAMP_TYPES[bool(attributes & TIMESTAMP_TYPE_MASK)])
         declared |= TIMESTAMP_TYPE_MASK
-    for mask, word in FLAGS.items() if magic > 1 else ():
+    for mask, flag in FLAGS.items() if magic > 1 else ():
         declared |= mask
-        parts += [word] if attributes & mask else []
+        parts += [flag] if attributes & mask else []
     unknown = attributes & (0xFFFF if magic > 1 else 0xFF) & ~declared
     parts += [f"unknown bits 0x{unknown:x}"] if unknown else []
     return f"{attributes} ({', '.join(parts)})"
@@ -209,60 +209,60 @@ def _batch(log: Log, source: FromFile, item: VerifiedBatch, topic: str | None) -
     (position, header), raw, _ = item
     largest, records = log.options.max_batch_bytes, log.options.records
     if raw is None:
-        place = ByteRange(source, b"", position)
+        region = ByteRange(source, b"", position)
         structure = "message"
         if not is_legacy(header.magic):
             size, structure = format_of(header.magic).layout.size, "records"
-            yield from _header(place._replace(data=log.file.read(position, size)))
-            place = place._replace(base=position + size)
-        yield from place.without_structure(structure, "not read", position + header.size - place.base)
+            yield from _header(region._replace(data=log.file.read(position, size)))
+            region = region._replace(base=position + size)
+        yield from region.without_structure(structure, "not read", position + header.size - region.base)
         message = f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}"
         yield Problem("DUMP-002", position, message)
     elif not is_legacy(header.magic):
         yield from _records_batch(ByteRange(source, raw, position), largest, topic, records=records)
     else:
-        place = ByteRange(source, raw, position)
+        region = ByteRange(source, raw, position)
         packed = bool(header.codec)
-        error = yield from _message(place, "message", packed=packed)
+        error = yield from _message(region, "message", packed=packed)
         if error is not None and not packed:
             yield _unreadable(position, header.base_offset, error)
         elif packed and records:
-            yield from _wrapped(place, header.base_offset, largest)
+            yield from _wrapped(region, header.base_offset, largest)
 
 
-def _header(place: ByteRange, structure: str = BATCH_HEADER) -> Iterator[DumpLayoutRow]:
+def _header(region: ByteRange, structure: str = BATCH_HEADER) -> Iterator[DumpLayoutRow]:
     """Yield the fields of a header of magic 2."""
-    magic = magic_of(place.data)
-    for span in format_of(magic).layout.parts(place.data, 0, structure):
+    magic = magic_of(region.data)
+    for span in format_of(magic).layout.parts(region.data, 0, structure):
         value = attributes_text(span.value, magic) if span.field == "attributes" else span.value
-        yield place.row(span._replace(value=value))
+        yield region.row(span._replace(value=value))
 
 
-def _records_batch(place: ByteRange, limit: int, topic: str | None, *, records: bool) -> Fields:
+def _records_batch(region: ByteRange, limit: int, topic: str | None, *, records: bool) -> Fields:
     """Yield the fields of a batch of magic 2, and of its records, decoded as those of a `topic`."""
-    raw, position = bytes(place.data), place.base
-    yield from _header(place)
+    raw, position = bytes(region.data), region.base
+    yield from _header(region)
     layout = format_of(magic_of(raw)).layout
     header, begin = layout.read(raw), layout.size
     field = "compressed records" if header.codec else "records"
-    payload = place.row(FieldSpan("records", field, begin, len(raw), None), value=None)
+    payload = region.row(FieldSpan("records", field, begin, len(raw), None), value=None)
     if not records:
         yield payload
         return
     try:
         header, body = unpacked(raw, limit)
     except FormatError as error:
-        yield place.unreadable("records", begin, error)
+        yield region.unreadable("records", begin, error)
         yield _unreadable(position, header.base_offset, error)
         return
     if not header.records_count:
         if payload.size:
             yield payload._replace(meaning="not looked at: there are no records")
         return
-    inside = place.inside(begin, len(raw))
+    inside = region.inside(begin, len(raw))
     if header.codec:
         yield payload._replace(value=f"{len(body)} bytes decompressed")
-        inside = ByteRange(place.source, body, in_stream=True)
+        inside = ByteRange(region.source, body, in_stream=True)
     longest = limit // CONTROL_SHARE if header.is_control else longest_for(limit)
     end, contents = 0, Contents(topic, control=header.is_control, longest=longest)
     try:
@@ -277,24 +277,24 @@ def _records_batch(place: ByteRange, limit: int, topic: str | None, *, records: 
         yield _unreadable(position, header.base_offset, located)
 
 
-def _record_field(span: FieldSpan, place: ByteRange, contents: Contents, position: int) -> Fields:
+def _record_field(span: FieldSpan, region: ByteRange, contents: Contents, position: int) -> Fields:
     """Yield one field of a record, or the fields of its key or value."""
     if span.field == "length":
         contents.type = None
     is_content = span.field in {"key", "value"} and span.structure.startswith(RECORD)
     split = contents.split(span.field, bytes(span.value)) if is_content else None
     if split is None:
-        yield place.row(span)
+        yield region.row(span)
         return
     (spans, error), name = split, f"{span.field} of {span.structure}"
-    inside, end = place.inside(span.start, span.end), spans[-1].end if spans else 0
+    inside, end = region.inside(span.start, span.end), spans[-1].end if spans else 0
     yield from map(inside.row, spans)
     if error is not None:
         yield inside.unreadable(name, end, error)
         yield Problem("DUMP-002", position, f"batch at byte {position}: {name}: {describe(error)}")
     elif end < len(inside.data):
-        rest = bytes(inside.data[end:])
-        yield inside.row(FieldSpan(name, "trailing", end, len(inside.data), rest, "after the message"))
+        tail = bytes(inside.data[end:])
+        yield inside.row(FieldSpan(name, "trailing", end, len(inside.data), tail, "after the message"))
 
 
 def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Problem]:
@@ -309,22 +309,22 @@ def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Problem
 
 
 def _message(
-    place: ByteRange, structure: str, *, packed: bool
+    region: ByteRange, structure: str, *, packed: bool
 ) -> Generator[DumpLayoutRow, None, FormatError | None]:
     """Yield the fields of a message of magic 0 or 1; return why its key or value cannot be read."""
     end = 0
     try:
-        for span in message_parts(place.data, structure):
+        for span in message_parts(region.data, structure):
             end = span.end
             if packed and span.field == "value":
-                yield place.row(span._replace(field="compressed messages"), value=None)
+                yield region.row(span._replace(field="compressed messages"), value=None)
             elif span.field == "attributes":
-                magic = 1 if place.data[MAGIC_POSITION] else 0
-                yield place.row(span, value=attributes_text(span.value, magic))
+                magic = 1 if region.data[MAGIC_POSITION] else 0
+                yield region.row(span, value=attributes_text(span.value, magic))
             else:
-                yield place.row(span)
+                yield region.row(span)
     except FormatError as error:
-        yield place.unreadable(structure, end, error)
+        yield region.unreadable(structure, end, error)
         return error
     return None
 
@@ -338,26 +338,26 @@ def _wrapped(wrapper: ByteRange, offset: int, limit: int) -> Fields:
         yield wrapper.unreadable("compressed messages", len(wrapper.data), error)
         yield _unreadable(position, offset, error)
         return
-    place = ByteRange(wrapper.source, opened.body, in_stream=True)
+    region = ByteRange(wrapper.source, opened.body, in_stream=True)
     try:
         for number, message in enumerate(messages(opened)):
             end = message.position + len(message.data)
-            inside = place.inside(message.position, end)
+            inside = region.inside(message.position, end)
             trouble = yield from _message(inside, f"message {number}", packed=False)
             if trouble is not None:
                 located = trouble.moved(message.position).in_stream(opened.stream or 0)
                 yield _unreadable(position, message.offset, located)
             if not is_valid(message.data):
-                words = "the checksum of a message inside a wrapper does not match"
-                yield Problem("LOG-003", position, f"offset {message.offset}: {words}")
+                reason = "the checksum of a message inside a wrapper does not match"
+                yield Problem("LOG-003", position, f"offset {message.offset}: {reason}")
     except FormatError as error:
         if end < len(opened.body):
-            yield place.unreadable("messages", end, error)
+            yield region.unreadable("messages", end, error)
         yield _unreadable(position, offset, error)
         return
     if opened.cut:
-        rest = bytes(opened.body[end:])
-        yield place.row(FieldSpan("messages", "cut message", end, len(opened.body), rest))
+        tail = bytes(opened.body[end:])
+        yield region.row(FieldSpan("messages", "cut message", end, len(opened.body), tail))
         yield Problem("DUMP-009", position, f"offset {offset}: {opened.cut} bytes of a message that is cut")
 
 
@@ -370,8 +370,8 @@ def _damage(
 ) -> Iterator[DumpLayoutRow]:
     """Yield the bytes of a damaged range, or of what follows the last batch, that no row has shown."""
     if isinstance(item, DamagedRange):
-        place = _range(file, source, item.broke_at, item.end)
-        yield from place.without_structure("damaged bytes", item.reason, item.end - item.broke_at)
+        region = _range(file, source, item.broke_at, item.end)
+        yield from region.without_structure("damaged bytes", item.reason, item.end - item.broke_at)
     elif item.reason == "zeros":
         yield _zeros(ByteRange(source, b"", item.position), end - item.position)
     elif item.position >= shown_to:
@@ -382,16 +382,16 @@ def _damage(
                 header = raw[: format_of(magic_of(raw)).layout.size]
                 yield from _header(ByteRange(source, header, position), f"{BATCH_HEADER}, incomplete")
                 position += len(header)
-        place = _range(file, source, position, end)
-        yield from place.without_structure("incomplete batch", item.reason, end - position)
+        region = _range(file, source, position, end)
+        yield from region.without_structure("incomplete batch", item.reason, end - position)
 
 
 def _range(file: DataFile, source: FromFile, start: int, end: int) -> ByteRange:
     return ByteRange(source, file.read(start, min(max(end - start, 0), SHOWN_OF_A_RANGE)), start)
 
 
-def _zeros(place: ByteRange, size: int) -> DumpLayoutRow:
-    return place.not_shown("preallocated", "zeros", 0, size, f"{size} bytes of zeros")
+def _zeros(region: ByteRange, size: int) -> DumpLayoutRow:
+    return region.not_shown("preallocated", "zeros", 0, size, f"{size} bytes of zeros")
 
 
 # Other files
@@ -404,31 +404,31 @@ def _index(unit: Unit, _options: DumpOptions, findings: FindingCollector) -> Sca
         for block in read_index(index, unit.position, findings, check_order=False):
             if block.slot > unit.position:
                 yield Pause(ResumePoint(block.slot))
-            place = ByteRange(source, block.raw, start + block.slot * size)
+            region = ByteRange(source, block.raw, start + block.slot * size)
             for number in range(len(block.entries)):
-                yield from place.rows(index.layout, number * size, f"entry {block.slot + number}")
-        zeros, whole = index.first_trailing_zero * size, index.entries * size
-        if zeros < whole:
-            yield _zeros(ByteRange(source, b"", start + zeros), whole - zeros)
-        rest = index.file.read(whole, index.partial_bytes)
-        place = ByteRange(source, rest, start + whole)
-        yield from place.without_structure("partial entry", index.layout.name, len(rest))
+                yield from region.rows(index.layout, number * size, f"entry {block.slot + number}")
+        zeros, end = index.first_trailing_zero * size, index.entries * size
+        if zeros < end:
+            yield _zeros(ByteRange(source, b"", start + zeros), end - zeros)
+        tail = index.file.read(end, index.partial_bytes)
+        region = ByteRange(source, tail, start + end)
+        yield from region.without_structure("partial entry", index.layout.name, len(tail))
 
 
 def _producers(unit: Unit, _options: DumpOptions, _: FindingCollector) -> Scanned:
     start, data = read_target(unit.target)
-    place, end, count = ByteRange(source_of(unit.target), data, start), 0, 0
+    region, end, count = ByteRange(source_of(unit.target), data, start), 0, 0
     if len(data) >= PRODUCER_SNAPSHOT_HEADER.size:
         end, count = PRODUCER_SNAPSHOT_HEADER.size, PRODUCER_SNAPSHOT_HEADER.read(data).entries_count
         if unit.begins:
-            yield from place.rows(PRODUCER_SNAPSHOT_HEADER)
-    whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
-    for number in range(unit.position, whole):
+            yield from region.rows(PRODUCER_SNAPSHOT_HEADER)
+    entries = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
+    for number in range(unit.position, entries):
         yield Pause(ResumePoint(number))
-        yield from place.rows(PRODUCER_ENTRY, end + number * PRODUCER_ENTRY.size, f"entry {number}")
-    end += whole * PRODUCER_ENTRY.size
-    rest = place.inside(end, end + SHOWN_OF_A_RANGE)
-    yield from rest.without_structure("trailing bytes", "bytes", len(data) - end)
+        yield from region.rows(PRODUCER_ENTRY, end + number * PRODUCER_ENTRY.size, f"entry {number}")
+    end += entries * PRODUCER_ENTRY.size
+    tail = region.inside(end, end + SHOWN_OF_A_RANGE)
+    yield from tail.without_structure("trailing bytes", "bytes", len(data) - end)
     try:
         read_snapshot(data)
     except FormatError as error:
@@ -439,42 +439,42 @@ def _remote_snapshot(unit: Unit, _options: DumpOptions, findings: FindingCollect
     source = source_of(unit.target)
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
-        place = ByteRange(source, raw)
+        region = ByteRange(source, raw)
         if not has_whole_header(raw, findings):
-            yield from place.without_structure(REMOTE_HEADER.name, "bytes", len(raw))
+            yield from region.without_structure(REMOTE_HEADER.name, "bytes", len(raw))
             return
         if unit.begins:
-            yield from place.rows(REMOTE_HEADER)
+            yield from region.rows(REMOTE_HEADER)
         end = unit.position or REMOTE_HEADER.size
         try:
             header = read_remote_header(raw)
             assert header is not None  # the bytes are a whole header
             for entry in read_entries(file.read, file.size, header, position=end, number=unit.cursor):
                 yield Pause(ResumePoint(end, entry.number), 3 * len(entry.value))
-                place = ByteRange(source, file.read(end, entry.next_position - end), end)
+                region = ByteRange(source, file.read(end, entry.next_position - end), end)
                 name, size = f"entry {entry.number}", len(entry.value)
-                yield place.row(
+                yield region.row(
                     FieldSpan(name, "length", 0, LENGTH_SIZE, size, "bytes of the entry that follow")
                 )
                 split = Contents(REMOTE_LOG_METADATA).split("value", entry.value)
                 assert split is not None  # a value of this topic is split, or an error says why not
-                (spans, error), inside = split, place.inside(LENGTH_SIZE, LENGTH_SIZE + size)
+                (spans, error), inside = split, region.inside(LENGTH_SIZE, LENGTH_SIZE + size)
                 yield from map(inside.row, spans)
                 if error is not None:
                     yield inside.unreadable(name, spans[-1].end if spans else 0, error)
                     findings.add("RLMM-001", entry.position, f"{name}: {error}")
                 end = entry.next_position
         except FormatError:
-            place = _range(file, source, end, file.size)
-            yield from place.without_structure("unreadable", "bytes", file.size - end)
+            region = _range(file, source, end, file.size)
+            yield from region.without_structure("unreadable", "bytes", file.size - end)
             raise
 
 
 def _lines(unit: Unit, _options: DumpOptions, _: FindingCollector) -> Scanned:
     (start, data), end = read_target(unit.target), 0
-    place = ByteRange(source_of(unit.target), data, start)
+    region = ByteRange(source_of(unit.target), data, start)
     for number, line in enumerate(data.splitlines(keepends=True), 1):
-        yield place.row(FieldSpan(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n")))
+        yield region.row(FieldSpan(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n")))
         end += len(line)
 
 
@@ -517,16 +517,16 @@ def _field_lines(row: DumpLayoutRow) -> Iterator[str]:
     start, sign = (row.stream_position or 0, "+") if row.position is None else (row.position, "")
     data = row.bytes or b""
     says_more = row.value is not None and not (row.value.startswith("0x") and row.value[2:] == data.hex())
-    texts = [word for word in (row.value if says_more else None, row.meaning) if word]
+    texts = [text for text in (row.value if says_more else None, row.meaning) if text]
     before, is_repeated = "", False
-    for at in range(0, max(len(data), 1), BYTES_PER_LINE):
-        chunk = ".." if row.bytes is None else data[at : at + BYTES_PER_LINE].hex(" ")
-        if at and chunk == before and at + BYTES_PER_LINE < len(data):
+    for begin in range(0, max(len(data), 1), BYTES_PER_LINE):
+        chunk = ".." if row.bytes is None else data[begin : begin + BYTES_PER_LINE].hex(" ")
+        if begin and chunk == before and begin + BYTES_PER_LINE < len(data):
             if not is_repeated:
                 yield "*"
             is_repeated = True
             continue
         before, is_repeated = chunk, False
-        position, size, field = f"{sign}{start + at:0{POSITION_WIDTH}d}", row.size, one_line(row.field)
-        columns = f"{position:>9}  {size:>6}  {field:<24}" if not at else f"{position:>9}{'':34}"
-        yield "  ".join([f"{columns}  {chunk:<47}", *map(one_line, () if at else texts)]).rstrip()
+        position, size, field = f"{sign}{start + begin:0{POSITION_WIDTH}d}", row.size, one_line(row.field)
+        columns = f"{position:>9}  {size:>6}  {field:<24}" if not begin else f"{position:>9}{'':34}"
+        yield "  ".join([f"{columns}  {chunk:<47}", *map(one_line, () if begin else texts)]).rstrip()

@@ -67,7 +67,7 @@ class IndexProblem(NamedTuple):
     summary: ToolSummary
     path: str
     entry: int
-    found: int
+    actual: int
 
 
 class OffsetJumps(NamedTuple):
@@ -94,14 +94,14 @@ class LastOffset(NamedTuple):
 def dump_log_lines(items: Iterable[Item], limit: int | None = None) -> Iterator[TextBlock]:
     """Yield the blocks for stdout, a line each with a limit; write to stderr what the tool writes there."""
     in_order = (MISMATCH, TIME_MISMATCH, OUT_OF_ORDER, OFFSET_NOT_FOUND, NON_CONSECUTIVE)
-    kept: dict[ToolSummary, dict[str, array[int]]] = {summary: {} for summary in in_order}
+    summaries: dict[ToolSummary, dict[str, array[int]]] = {summary: {} for summary in in_order}
     last_offsets: dict[str, int] = {}
-    left = sys.maxsize if limit is None else limit
-    for item in items if left else ():
+    remaining_lines = sys.maxsize if limit is None else limit
+    for item in items if remaining_lines else ():
         if isinstance(item, TextBlock):
             yield item
-            left -= 1
-            if not left:
+            remaining_lines -= 1
+            if not remaining_lines:
                 break
         elif isinstance(item, StderrLine):
             sys.stdout.flush()
@@ -111,9 +111,9 @@ def dump_log_lines(items: Iterable[Item], limit: int | None = None) -> Iterator[
         else:
             summary, path, pairs = _pairs(item, last_offsets)
             if pairs:
-                kept[summary].setdefault(path, array(PAIR_NUMBER)).frombytes(pairs)
+                summaries[summary].setdefault(path, array(PAIR_NUMBER)).frombytes(pairs)
     sys.stdout.flush()
-    for summary, of_paths in kept.items():
+    for summary, of_paths in summaries.items():
         for path, numbers in of_paths.items():
             sys.stderr.write(f"{summary.title}{path}\n")
             lines = (summary.line.format(*pair) for pair in ordered_pairs(numbers, summary.order))
@@ -126,7 +126,7 @@ def _pairs(item: Item, last_offsets: dict[str, int]) -> tuple[ToolSummary, str, 
     if isinstance(item, OffsetJumps):
         return NON_CONSECUTIVE, item.path, item.pairs
     if isinstance(item, IndexProblem):
-        return item.summary, item.path, packed(item.entry, item.found)
+        return item.summary, item.path, packed(item.entry, item.actual)
     assert isinstance(item, FirstOffset)
     last = last_offsets.get(item.path)
     if last is None or is_next(last, item.offset):
@@ -221,9 +221,9 @@ def _pieces(data: Buffer) -> Iterator[bytes]:
         # a sequence has at most three bytes after its first; after so many each is a damaged one of its own
         lead = next(
             (
-                at
-                for at in range(end, end - LONGEST_SEQUENCE, -1)
-                if data[at : at + 1] and data[at] & 0xC0 != 0x80
+                position
+                for position in range(end, end - LONGEST_SEQUENCE, -1)
+                if data[position : position + 1] and data[position] & 0xC0 != 0x80
             ),
             end,
         )

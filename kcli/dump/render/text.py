@@ -101,22 +101,22 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
         columns = [] if records is None else _record_columns(log, item, records)
         offsets = records.offset if records is not None and not options.selects else NO_RECORD_OFFSETS
         if options.limit is None:
-            made = [own] if records is None else _interleaved(own, columns, records)
+            line_arrays = [own] if records is None else _interleaved(own, columns, records)
             yield from _follows(path, offsets, last)
-            yield TextBlock(tuple(part for lines in made for part in _buffers(lines)))
+            yield TextBlock(tuple(buffer for lines in line_arrays for buffer in _buffers(lines)))
         else:
             # what follows a limit is not looked at
-            made = [own, joined(columns, 0 if records is None else len(records.offset))]
+            line_arrays = [own, joined(columns, 0 if records is None else len(records.offset))]
             yield from _one_by_one(own)
-            for number, one in enumerate(_one_by_one(made[1])):
+            for number, text_block in enumerate(_one_by_one(line_arrays[1])):
                 before = last if number == 0 or not len(offsets) else int(offsets[number - 1])
                 yield from _follows(path, offsets[number : number + 1], before)
-                yield one
+                yield text_block
         if records is not None:
             last = _last_offset(item, records, last)
             if last is not None:
                 yield LastOffset(path, last)
-        yield finished(log, item, sum(lines.nbytes for lines in made))
+        yield finished(log, item, sum(lines.nbytes for lines in line_arrays))
     if last is not None and options.records:
         yield LastOffset(path, last)
 
@@ -131,9 +131,9 @@ def _title(target: Target) -> str:
 
 
 def _trailing(item: DamagedRange | Stop, end: int, log: Log) -> Scanned:
-    left = end - (item.position if isinstance(item, Stop) else item.broke_at)
-    if left > 0 and item.reason in TORN and log.options.max_bytes == MAX_INT:
-        yield line(f"Found {left} invalid bytes at the end of {os.path.basename(log.target.shown)}")
+    remaining = end - (item.position if isinstance(item, Stop) else item.broke_at)
+    if remaining > 0 and item.reason in TORN and log.options.max_bytes == MAX_INT:
+        yield line(f"Found {remaining} invalid bytes at the end of {os.path.basename(log.target.shown)}")
 
 
 # Offsets that are not consecutive
@@ -144,8 +144,8 @@ def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[FirstOffset
     if not len(offsets):
         return
     first = int(offsets[0])
-    at = (offsets[1:] != offsets[:-1] + 1).nonzero()[0]
-    pairs = np.stack((offsets[at], offsets[at + 1]), axis=1).tobytes()
+    jumps = (offsets[1:] != offsets[:-1] + 1).nonzero()[0]
+    pairs = np.stack((offsets[jumps], offsets[jumps + 1]), axis=1).tobytes()
     if last is None:
         yield FirstOffset(path, first)
     elif not is_next(last, first):
@@ -172,12 +172,12 @@ def _last_offset(block: Block, records: RecordColumns, last: int | None) -> int 
 def batch_lines(block: Block) -> Array:
     """Return the lines of a block's batches, each with its newline."""
     pieces = [piece[:2] for piece in Formatter().parse(BATCH_LINE if block.is_v2 else LEGACY_LINE)]
-    made = batch_columns(block, [name for _, name in pieces if name is not None])
+    arrays = batch_columns(block, [name for _, name in pieces if name is not None])
     columns: list[TextColumn] = []
     for label, name in pieces:
         columns.append(label)
         if name is not None:
-            columns.append((_optional_longs if name == "delete_horizon_ms" else _text)(made[name]))
+            columns.append((_optional_longs if name == "delete_horizon_ms" else _text)(arrays[name]))
     return joined(columns, len(block.positions))
 
 
@@ -275,7 +275,7 @@ def _header_keys(records: RecordColumns, salt: bytes | None) -> TextColumn:
 
 def _labelled(keys: Array, payloads: Array, prefix: str) -> list[TextColumn]:
     """Return what is printed of keys and payloads; a null is left out."""
-    key, payload = (lengths_of(one) >= 0 for one in (keys, payloads))
+    key, payload = (lengths_of(array) >= 0 for array in (keys, payloads))
     after = either(payload & key, " payload: ", "")
     alone = either(payload & ~key, f"{prefix}payload: ", "")
     return [either(key, f"{prefix}key: ", ""), keys, after, alone, payloads]
