@@ -88,18 +88,18 @@ _HEAD_NAMES = frozenset(column.name for column in HEAD)
 
 
 class ViewColumn(NamedTuple):
-    """A column of a view, and its place in the rows; None for those of HEAD."""
+    """A column of a view, and its number in the rows; None for those of HEAD."""
 
     column: Column
-    place: int | None
+    number: int | None
 
 
 def view_columns(view: str) -> tuple[ViewColumn, ...]:
     """Return the columns of a view in order: HEAD, then those of its rows."""
     own = []
-    for place, column in enumerate(VIEWS[view].columns):
+    for number, column in enumerate(VIEWS[view].columns):
         if column in WHERE and column.name in _HEAD_NAMES:
             continue
         named = column._replace(name=f"event_{column.name}") if column.name in _HEAD_NAMES else column
-        own.append(ViewColumn(named, place))
+        own.append(ViewColumn(named, number))
     return (*(ViewColumn(column, None) for column in HEAD), *own)

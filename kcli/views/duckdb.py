@@ -108,13 +108,13 @@ class Source:
         """Return the name of the table of a view with some options: DuckDB calls it to bind a macro."""
         key = view, tuple(values)
         if key not in self._named:
-            given = {
+            options = {
                 name: value
                 for name, value in zip(macro_options(view), values, strict=True)
                 if value is not None
             }
             try:
-                table = ViewTable(self, view, given)
+                table = ViewTable(self, view, options)
             except WordError as error:
                 self.failed = error
                 raise
@@ -168,7 +168,7 @@ class Session:
     def statements(self, text: str) -> list[str]:
         """Return the statements of a text; SqlError where it is not SQL."""
         try:
-            return [one.query for one in self._connection.extract_statements(text)]
+            return [statement.query for statement in self._connection.extract_statements(text)]
         except duckdb.Error as error:
             raise SqlError(one_line(str(error))) from error
 
@@ -184,65 +184,65 @@ class Session:
         source.failed = None
         source.refused = []
         source.scan_time = datetime.now(UTC)
-        given: queue.Queue[Any] = queue.Queue(HELD)
-        thread = threading.Thread(target=self._run, args=(text, given))
+        results: queue.Queue[Any] = queue.Queue(HELD)
+        thread = threading.Thread(target=self._run, args=(text, results))
         thread.start()
         try:
-            schema = self._next(given)
-            yield None if schema is None else (schema, iter(lambda: self._next(given), None))
+            schema = self._next(results)
+            yield None if schema is None else (schema, iter(lambda: self._next(results), None))
         finally:
             source.stopped.set()
             while thread.is_alive():
                 with suppress(duckdb.Error):
                     self._connection.interrupt()
                 with suppress(queue.Empty):
-                    given.get(timeout=0.02)
+                    results.get(timeout=0.02)
             thread.join()
 
-    def _next(self, given: "queue.Queue[Any]") -> Any:
+    def _next(self, results: "queue.Queue[Any]") -> Any:
         """Return what the thread gives next; an error is raised here."""
-        item = given.get()
+        item = results.get()
         if not isinstance(item, BaseException):
             return item
-        given.put(item)
+        results.put(item)
         if self.source.failed is not None:
             raise self.source.failed
         if isinstance(item, (duckdb.Error, OSError)):
             raise SqlError(one_line(str(item))) from item
         raise item
 
-    def _run(self, text: str, given: "queue.Queue[Any]") -> None:
+    def _run(self, text: str, results: "queue.Queue[Any]") -> None:
         """Run statements and put schema, batches and None, or an error, into the queue."""
         try:
             relation = None
             for statement in self._connection.extract_statements(text):
                 if relation is not None:
-                    given.put(SqlError("several statements give rows; one answer at a time"))
+                    results.put(SqlError("several statements give rows; one answer at a time"))
                     return
                 relation = self._bound(statement.query)
                 if statement.expected_result_type[0] != duckdb.ExpectedResultType.QUERY_RESULT:
                     relation = None
             if relation is None:
-                given.put(None)
+                results.put(None)
                 return
             reader = with_text(relation).to_arrow_reader(ROWS_A_BATCH_OF_DUCKDB)
-            given.put(reader.schema)
+            results.put(reader.schema)
             for batch in reader:
                 if self.source.stopped.is_set():
                     break
-                given.put(batch)
+                results.put(batch)
             for failure in refused_by_all(self.source.refused):
                 self.source.note(Outcome(number=0, error=failure))
-            given.put(None)
+            results.put(None)
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that asked
-            given.put(error)
+            results.put(error)
 
 
 @contextmanager
-def opened(source: Source, place: str) -> Iterator[Session]:
-    """Give a session whose temporary files, if it needs any, are in a directory of its own in `place`."""
+def opened(source: Source, directory: str) -> Iterator[Session]:
+    """Give a session whose temporary files, if it needs any, are in a directory of its own in `directory`."""
     with (
-        TemporaryDirectory(prefix="kcli-sql-", dir=place) as spill,
+        TemporaryDirectory(prefix="kcli-sql-", dir=directory) as spill,
         closing(Session(source, spill)) as session,
     ):
         yield session
@@ -300,7 +300,7 @@ class Scan:
         self._condition = condition
         names = set(re.findall(r"\w+", str(condition)))  # a word too many costs a column, and no row
         self._chooses = not names.isdisjoint(DIRECTORY_COLUMNS.names)
-        self._read = pa.schema(
+        self._read_schema = pa.schema(
             [field for field in schema if field.name in self._names or field.name in names]
         )
         self.projected_schema = pa.schema([schema.field(name) for name in self._names])
@@ -315,8 +315,8 @@ class Scan:
                 if self._condition is None:
                     yield batch.select(self._names)
                 else:
-                    kept = pa.Table.from_batches([batch]).filter(self._condition)
-                    yield from kept.select(self._names).to_batches()
+                    table = pa.Table.from_batches([batch]).filter(self._condition)
+                    yield from table.select(self._names).to_batches()
         except Exception as error:
             self._source.failed = error
             raise
@@ -327,16 +327,16 @@ class Scan:
         if query.view not in OF_USERS and source.users.names:
             targets = [target for target in targets if source.users.wants(target.name)]
         if self._chooses:
-            targets = _kept(query.view, targets, self._condition)
+            targets = _possible_targets(query.view, targets, self._condition)
         file_set = replace(source.file_set, targets=targets)
-        plan = plan_view(query, file_set, self._read.names)
+        plan = plan_view(query, file_set, self._read_schema.names)
         # a condition may leave out the directory of the one file
-        source.refused.append([one for one in plan.refused if one.path or not self._chooses])
+        source.refused.append([failure for failure in plan.refused if failure.path or not self._chooses])
         if query.view != FINDINGS:
             source.report(plan.findings)
             for failure in plan.failures:
                 source.note(Outcome(number=0, error=failure))
-        rows = ArrowRows(query.view, source.scan_time, self._read)
+        rows = ArrowRows(query.view, source.scan_time, self._read_schema)
         for outcome in rows.outcomes(plan, source.engine):
             source.note(outcome)
             yield from (row.batch for row in outcome.rows if isinstance(row, ArrowBlock))
@@ -350,7 +350,7 @@ DIRECTORY_COLUMNS = pa.schema(
 """Columns whose values are known before a directory is read; in rlmm topic and partition are of events."""
 
 
-def _kept(view: str, targets: list[Target], condition: Any) -> list[Target]:
+def _possible_targets(view: str, targets: list[Target], condition: Any) -> list[Target]:
     """Return the targets that rows which pass a filter can come from.
 
     Arrow decides it: to Arrow they are files of a partitioned data set, of which none is opened. A row about
@@ -358,16 +358,16 @@ def _kept(view: str, targets: list[Target], condition: Any) -> list[Target]:
     """
     if view in OF_USERS - {RLMM}:
         return targets
-    kind, place = dataset.IpcFileFormat(), fs.LocalFileSystem()
+    kind, filesystem = dataset.IpcFileFormat(), fs.LocalFileSystem()
     fragments = [
-        kind.make_fragment(str(number), place, partition_expression=_known(view, target))
+        kind.make_fragment(str(number), filesystem, partition_expression=_facts_of_rows(view, target))
         for number, target in enumerate(targets)
     ]
-    files = dataset.FileSystemDataset(fragments, view_schema(view), kind, place)
+    files = dataset.FileSystemDataset(fragments, view_schema(view), kind, filesystem)
     return [targets[int(fragment.path)] for fragment in files.get_fragments(condition)]
 
 
-def _known(view: str, target: Target) -> Any:
+def _facts_of_rows(view: str, target: Target) -> Any:
     """Return what is known of all rows of a target, as an expression."""
     facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
     values: dict[str, Any] = {"broker_id": facts.broker_id, "cluster_id": facts.cluster_id}
@@ -394,7 +394,7 @@ def with_text(relation: Any) -> Any:
     if kinds == relation.types:
         return relation
     columns = enumerate(zip(kinds, relation.columns, strict=True), 1)
-    quoted = ((place, kind, name.replace('"', '""')) for place, (kind, name) in columns)
+    quoted = ((number, kind, name.replace('"', '""')) for number, (kind, name) in columns)
     return relation.project(
-        ", ".join(f'CAST(#{place} AS {kind}) AS "{name}"' for place, kind, name in quoted)
+        ", ".join(f'CAST(#{number} AS {kind}) AS "{name}"' for number, kind, name in quoted)
     )

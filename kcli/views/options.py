@@ -84,7 +84,7 @@ def query(options: Mapping[str, str]) -> ViewQuery:
         if name in {*OF_PARTITIONS, *OF_BATCHES} and name not in macro_options(view):
             raise WordError(f"option {name}: it is not for the view {view}; compare columns in the query")
 
-    values = {name: [word.strip() for word in value.split(",")] for name, value in options.items()}
+    values = {name: [item.strip() for item in value.split(",")] for name, value in options.items()}
     leftovers = _one_of("leftovers", options.get("leftovers", "false").lower(), ("true", "false")) == "true"
     if not all(values.get("topic", ())):
         raise WordError("option topic: an empty name; leave it out for all topics")
@@ -120,19 +120,19 @@ def macro_options(view: str) -> tuple[str, ...]:
     return (*(() if view in OF_USERS else OF_PARTITIONS), *of_logs)
 
 
-def _one_of(option: str, word: str, allowed: tuple[str, ...]) -> str:
-    if word not in allowed:
-        raise WordError(f"option {option} {word}: one of {', '.join(allowed)}")
-    return word
+def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise WordError(f"option {option} {value}: one of {', '.join(allowed)}")
+    return value
 
 
 def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
-    given: list[str] = []
+    texts: list[str] = []
     if "path" in options:
-        given += [options["path"]] if os.path.lexists(options["path"]) else options["path"].split(",")
+        texts += [options["path"]] if os.path.lexists(options["path"]) else options["path"].split(",")
     if "paths" in options:
-        given += _listed(options["paths"])
-    paths = tuple(_local(path if os.path.lexists(path) else path.strip()) for path in given if path.strip())
+        texts += _listed(options["paths"])
+    paths = tuple(_local(path if os.path.lexists(path) else path.strip()) for path in texts if path.strip())
     if not paths:
         table = "" if options else f"; where this is a table: {NO_TABLES}"
         raise WordError(
@@ -153,11 +153,11 @@ def _listed(text: str) -> list[str]:
 
 def _local(path: str) -> str:
     """Return a path that can be opened: Spark's users write file:/data as well."""
-    scheme, colon, rest = path.partition(":")
-    if not colon or "/" in scheme or os.path.lexists(path) or not rest.startswith("/"):
+    scheme, colon, tail = path.partition(":")
+    if not colon or "/" in scheme or os.path.lexists(path) or not tail.startswith("/"):
         return path
     if scheme != "file":
         raise WordError(
             f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them"
         )
-    return "/" + rest.lstrip("/")
+    return "/" + tail.lstrip("/")

@@ -106,7 +106,7 @@ def plan_view(query: ViewQuery, file_set: FileSet, columns: Collection[str]) -> 
     expanded = command.expand(file_set)
     units, failures = plan(expanded, command.accepts)
     of_view = failures if is_of_findings else failures[len(file_set.failures) :]
-    refused = [one for one in of_view if one.error in OF_ARGUMENTS and not is_of_findings]
+    refused = [failure for failure in of_view if failure.error in OF_ARGUMENTS and not is_of_findings]
     if query.view == definitions.RLMM and file_set.targets and not (units or failures):
         refused.append(Failure("", "nothing-matched", None, None, NO_EVENTS))
     return Plan(
@@ -124,10 +124,11 @@ def readable(file_set: FileSet) -> FileSet:
     """Return the same without the files that no view reads; each is an error, as of `scan`."""
     unknown = [target for target in file_set.targets if target.kind == UNKNOWN]
     _, failures = plan(FileSet(targets=unknown), log_targets.LOG_ACCEPTS)
+    errors = [FileError(failure.path, failure.error, failure.message) for failure in failures]
     return replace(
         file_set,
         targets=[target for target in file_set.targets if target.kind != UNKNOWN],
-        failures=[*file_set.failures, *(FileError(one.path, one.error, one.message) for one in failures)],
+        failures=[*file_set.failures, *errors],
     )
 
 
@@ -176,10 +177,10 @@ def _scan_reduce(_file_set: FileSet) -> Reduce:
 
 
 def _check(_query: ViewQuery, file_set: FileSet, _columns: Collection[str]) -> ViewCommand:
-    known = known_settings(metadata_of(file_set))
+    settings = known_settings(metadata_of(file_set))
     query = RetentionQuery(clock_ms())
     plans = plans_at_rest(file_set.given_log_dirs, are_named=True) if file_set.named_log_dirs else []
-    request = with_plans(StartRequest(known=known, selection=file_set.selection), plans)
+    request = with_plans(StartRequest(known=settings, selection=file_set.selection), plans)
     return ViewCommand(
         check.CheckLog(CHECKED, request=request, query=query),
         check.CHECK_ACCEPTS,
@@ -197,11 +198,11 @@ def _check_reduce(file_set: FileSet, plans: Sequence[StartPlan], query: Retentio
 
 
 def _groups(query: ViewQuery, *_: object) -> ViewCommand:
-    asked = groups.GroupQuery(now_ms=clock_ms(), selection=query.selection)
+    group_query = groups.GroupQuery(now_ms=clock_ms(), selection=query.selection)
     is_list = query.view == definitions.GROUP_LIST
     topics = groups.OFFSET_TOPICS[: 1 if is_list else None]
     return ViewCommand(
-        partial(groups.list_groups if is_list else groups.offsets, query=asked),
+        partial(groups.list_groups if is_list else groups.offsets, query=group_query),
         expand=partial(groups.expand, topics=topics),
         split=partial(groups.split, topics=topics),
     )
@@ -209,8 +210,8 @@ def _groups(query: ViewQuery, *_: object) -> ViewCommand:
 
 def _metadata(query: ViewQuery, *_: object) -> ViewCommand:
     kinds = (query.view.removeprefix("metadata_"),)
-    asked = metadata_jobs.MetadataQuery(kinds=kinds, selection=query.selection)
-    job = partial(metadata_jobs.show, query=asked)
+    metadata_query = metadata_jobs.MetadataQuery(kinds=kinds, selection=query.selection)
+    job = partial(metadata_jobs.show, query=metadata_query)
     return ViewCommand(job, metadata_jobs.METADATA_FILES, only_metadata_logs)
 
 
@@ -300,19 +301,20 @@ class ArrowRows:
         """Return rows about a log dir as ArrowBlocks."""
         columns = {each.column.name.lower(): each for each in definitions.view_columns(self.view)}
         chosen = [columns[name.lower()] for name in self.schema.names]
-        own = [(column, place) for column, place in chosen if place is not None]
-        row_type, places = RowType(self.view, tuple(column for column, _ in own)), [place for _, place in own]
+        own = [(column, number) for column, number in chosen if number is not None]
+        row_type = RowType(self.view, tuple(column for column, _ in own))
+        numbers = [number for _, number in own]
         blocks: list[Item] = []
         for is_block, some in groupby(rows, key=lambda row: isinstance(row, ArrowBlock)):
             if is_block:
                 batches = (row.batch for row in some if isinstance(row, ArrowBlock))
                 blocks += (
-                    self._block(log_dir, each.num_rows, chosen, map(each.column, places)) for each in batches
+                    self._block(log_dir, each.num_rows, chosen, map(each.column, numbers)) for each in batches
                 )
             else:
                 values = [values_of(row) for row in some if isinstance(row, tuple)]
-                made = batch(row_type, [tuple(each[place] for place in places) for each in values])
-                blocks.append(self._block(log_dir, len(values), chosen, iter(made.columns)))
+                arrow_batch = batch(row_type, [tuple(each[number] for number in numbers) for each in values])
+                blocks.append(self._block(log_dir, len(values), chosen, iter(arrow_batch.columns)))
         return blocks
 
     def _block(
@@ -323,9 +325,9 @@ class ArrowRows:
         head = dict(zip((column.name for column in definitions.HEAD), values, strict=True))
         arrays = [
             pa.repeat(pa.scalar(head[column.name], kind), count)
-            if place is None
+            if number is None
             else next(columns).cast(kind)
-            for (column, place), kind in zip(chosen, self.schema.types, strict=True)
+            for (column, number), kind in zip(chosen, self.schema.types, strict=True)
         ]
         return ArrowBlock(self.view, pa.RecordBatch.from_arrays(arrays, schema=self.schema))
 
@@ -352,9 +354,9 @@ def _failure_row(failure: Failure) -> definitions.FindingRow:
     directory, name = os.path.split(failure.path)
     if parse_partition_dir(name) is not None:
         directory, name = failure.path, ""
-    place = (directory or ".", *_topic_partition(directory), name or None, failure.path)
+    facts = (directory or ".", *_topic_partition(directory), name or None, failure.path)
     return definitions.FindingRow(
-        failure.error, "error", failure.message, *place, failure.position, None, None
+        failure.error, "error", failure.message, *facts, failure.position, None, None
     )
 
 
@@ -365,5 +367,5 @@ def _topic_partition(directory: str | None) -> tuple[str | None, int | None]:
 
 def _log_dir(row: definitions.FindingRow, log_dirs: Mapping[str, str]) -> str | None:
     """Return the log dir that a finding is about, or that its directory lies in; None for another place."""
-    place = row.dir or row.path or ""
-    return log_dirs.get(place) or log_dirs.get(os.path.dirname(place))
+    path = row.dir or row.path or ""
+    return log_dirs.get(path) or log_dirs.get(os.path.dirname(path))

@@ -51,23 +51,23 @@ def view_schema(view: str) -> StructType:
     )
 
 
-def refuse_others(view: str, given: StructType) -> None:
+def refuse_others(view: str, schema: StructType) -> None:
     """Raise WordError unless a schema has columns of a view, with their types; it may allow nulls."""
     own = {field.name.lower(): field for field in view_schema(view)}
-    seen: set[str] = set()
-    for field in given:
+    names: set[str] = set()
+    for field in schema:
         name = field.name.lower()
         if name not in own:
             raise WordError(
                 f"schema: {field.name} is no column of the view {view}; its columns are {', '.join(own)}"
             )
-        if name in seen:
+        if name in names:
             raise WordError(f"schema: column {field.name} appears twice")
-        seen.add(name)
-        expected, found = own[name].dataType.simpleString(), field.dataType.simpleString()
-        if expected != found:
-            way = f"timestamp_millis({name})" if (expected, found) == ("bigint", "timestamp") else "a cast"
-            raise WordError(f"schema: column {field.name} is {expected}, not {found}; use {way} in the query")
+        names.add(name)
+        expected, kind = own[name].dataType.simpleString(), field.dataType.simpleString()
+        if expected != kind:
+            way = f"timestamp_millis({name})" if (expected, kind) == ("bigint", "timestamp") else "a cast"
+            raise WordError(f"schema: column {field.name} is {expected}, not {kind}; use {way} in the query")
         if own[name].nullable and not field.nullable:
             raise WordError(f"schema: column {field.name} can be null: leave out NOT NULL")
 
@@ -79,30 +79,30 @@ def plan_tasks(
     options: Mapping[str, str], cores: int | None, directory: str | None, columns: Iterable[str]
 ) -> list[bytes]:
     """Return the tasks of a query from `directory`, in the order of rows; WordError if paths lead nowhere."""
-    directory, asked = directory or os.getcwd(), query(options)
+    directory, view_query = directory or os.getcwd(), query(options)
     cores = cores or os.cpu_count() or 1
     with chdir(directory):
-        for path in asked.paths:
+        for path in view_query.paths:
             if archive_of(path) is not None:
                 raise WordError(f"{path}: unpack the archive where every worker sees it, or use kcli sql")
-        file_set = readable(find(asked.paths, asked.selection))
-        if not file_set.targets and file_set.failures and asked.view != FINDINGS:
+        file_set = readable(find(view_query.paths, view_query.selection))
+        if not file_set.targets and file_set.failures and view_query.view != FINDINGS:
             raise WordError(str(file_set.failures[0]))
         names = {name.lower() for name in columns}
-        plan = plan_view(asked, file_set, names)
+        plan = plan_view(view_query, file_set, names)
         if not plan.units and plan.refused and plan.refused[0].path:
             raise WordError(f"{plan.refused[0].path}: {plan.refused[0].message}")
         groups: dict[object, list[Unit]] = {}
         for unit in plan.units:
-            of = _broker(unit.target) if asked.view == FINDINGS else unit.number
+            of = _broker(unit.target) if view_query.view == FINDINGS else unit.number
             groups.setdefault(of, []).append(unit)
-        bins = list(consecutive_bins(list(groups.values()), cores, BYTES_A_TASK, asked.partitions))
-    parts = [] if asked.view != FINDINGS else [plan._replace(units=[])]
+        bins = list(consecutive_bins(list(groups.values()), cores, BYTES_A_TASK, view_query.partitions))
+    parts = [] if view_query.view != FINDINGS else [plan._replace(units=[])]
     for units in bins:
         of_bin = FileSet(targets=[unit.target for unit in units], notes=plan.file_set.notes)
         parts.append(plan._replace(units=units, file_set=of_bin, findings=[], failures=[], refused=[]))
-    start, now = None if all(map(os.path.isabs, asked.paths)) else directory, datetime.now(UTC)
-    return [pickle.dumps((start, asked.view, now, part), pickle.HIGHEST_PROTOCOL) for part in parts]
+    start, now = None if all(map(os.path.isabs, view_query.paths)) else directory, datetime.now(UTC)
+    return [pickle.dumps((start, view_query.view, now, task), pickle.HIGHEST_PROTOCOL) for task in parts]
 
 
 def _broker(target: Target) -> object:
@@ -117,14 +117,14 @@ def read_task(data: bytes, schema: StructType) -> Iterator[Any]:
     start, view, scan_time, plan = pickle.loads(data)  # noqa: S301 - the driver wrote it
     rows = ArrowRows(view, scan_time, to_arrow_schema(schema, timezone="UTC"))
     with nullcontext() if start is None else chdir(start):
-        held: list[Any] = []
+        batches: list[Any] = []
         for outcome in rows.outcomes(plan, inline):
-            held += (row.batch for row in outcome.rows if isinstance(row, ArrowBlock))
-            if sum(batch.num_rows for batch in held) >= ROWS_A_SPARK_BATCH:
-                yield from pa.Table.from_batches(held).combine_chunks().to_batches()
-                held = []
-        if held:
-            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+            batches += (row.batch for row in outcome.rows if isinstance(row, ArrowBlock))
+            if sum(batch.num_rows for batch in batches) >= ROWS_A_SPARK_BATCH:
+                yield from pa.Table.from_batches(batches).combine_chunks().to_batches()
+                batches = []
+        if batches:
+            yield from pa.Table.from_batches(batches).combine_chunks().to_batches()
 
 
 # What Spark sees

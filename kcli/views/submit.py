@@ -92,7 +92,7 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 def submit_lines(
     directory: str,
-    words: Sequence[str],
+    arguments: Sequence[str],
     *,
     master: str,
     conf: Sequence[str] = (),
@@ -100,7 +100,7 @@ def submit_lines(
 ) -> Iterator[str]:
     """Yield lines for a shell: comments that say what has to be where, then one command, ready to run.
 
-    `words` are those of a kcli command line, with --spark. `environment` is an archive of a Python
+    `arguments` are those of a kcli command line, with --spark. `environment` is an archive of a Python
     environment (venv-pack, conda-pack) that Spark unpacks for each executor.
     """
     local = master.startswith("local")
@@ -125,7 +125,7 @@ def submit_lines(
     line += ["--py-files", os.path.join(directory, ZIP)]
     if environment is not None:
         line += ["--archives", f"{environment}#{ARCHIVE_FOLDER}"]
-    line += [os.path.join(directory, SCRIPT), *words]
+    line += [os.path.join(directory, SCRIPT), *arguments]
     pythons = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
     yield " ".join([*(f"{key}={shlex.quote(value)}" for key, value in pythons.items()), shlex.join(line)])
 
