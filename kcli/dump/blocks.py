@@ -377,26 +377,26 @@ def may_match(filters: RecordFilter, fields: Fields) -> Mask:
     largest timestamp lies after the range may still hold a record inside it: then its records decide.
     """
     attributes, is_v2 = fields["attributes"], ~is_legacy(fields["magic"])
-    able = np.ones(len(fields), np.bool_)
+    candidates = np.ones(len(fields), np.bool_)
     if filters.offsets is not None:
         # a wrapper of magic 0 or 1 is stored with its last offset: it may begin anywhere before
         first = np.where(is_v2 | (attributes & COMPRESSION_CODEC_MASK == 0), fields["base_offset"], LOWEST)
-        able &= (first <= filters.offsets[1]) & (last_offsets(fields) >= filters.offsets[0])
+        candidates &= (first <= filters.offsets[1]) & (last_offsets(fields) >= filters.offsets[0])
     if filters.times is not None:
         latest, is_appended = fields["max_timestamp"], attributes & TIMESTAMP_TYPE_MASK != 0
         all_late = is_appended & (fields["magic"] > 0) & (latest > filters.times[1])
-        able &= (latest >= filters.times[0]) & ~all_late
+        candidates &= (latest >= filters.times[0]) & ~all_late
     if filters.codecs:
         codecs = range(COMPRESSION_CODEC_MASK + 1)
-        named = [codec for codec in codecs if COMPRESSION_NAMES.get(codec, str(codec)) in filters.codecs]
-        able &= np.isin(attributes & COMPRESSION_CODEC_MASK, named)
+        codes = [codec for codec in codecs if COMPRESSION_NAMES.get(codec, str(codec)) in filters.codecs]
+        candidates &= np.isin(attributes & COMPRESSION_CODEC_MASK, codes)
     for numbers, name in ((filters.epochs, "partition_leader_epoch"), (filters.producer_ids, "producer_id")):
         if numbers:
-            able &= np.isin(fields[name], sorted(numbers))
-    for is_asked, mask in ((filters.transactional, TRANSACTIONAL_MASK), (filters.control, CONTROL_MASK)):
-        if is_asked is not None:
-            able &= ((attributes & mask != 0) & is_v2) == is_asked
-    return able
+            candidates &= np.isin(fields[name], sorted(numbers))
+    for flag, mask in ((filters.transactional, TRANSACTIONAL_MASK), (filters.control, CONTROL_MASK)):
+        if flag is not None:
+            candidates &= ((attributes & mask != 0) & is_v2) == flag
+    return candidates
 
 
 def is_open(filters: RecordFilter, fields: Fields) -> Mask:
@@ -409,17 +409,17 @@ def is_open(filters: RecordFilter, fields: Fields) -> Mask:
 
 def matching(filters: RecordFilter, columns: RecordColumns) -> Ints:
     """Return the numbers of the matching records, given batches that may match."""
-    able = np.ones(len(columns.offset), np.bool_)
+    matches = np.ones(len(columns.offset), np.bool_)
     for limits, values in ((filters.offsets, columns.offset), (filters.times, columns.timestamp)):
         if limits is not None:
-            able &= (values >= limits[0]) & (values <= limits[1])
+            matches &= (values >= limits[0]) & (values <= limits[1])
     if filters.key is not None:
-        able &= (columns.key_length == len(filters.key)) & (filters.key in columns.data)
-        keys = contents_at(columns.data, columns.key_start[able], columns.key_length[able])
-        able[able] = [data == filters.key for data in keys]
+        matches &= (columns.key_length == len(filters.key)) & (filters.key in columns.data)
+        keys = contents_at(columns.data, columns.key_start[matches], columns.key_length[matches])
+        matches[matches] = [data == filters.key for data in keys]
     if filters.grep is not None:
-        able[able] = _contains(filters.grep, columns, able.nonzero()[0])
-    return able.nonzero()[0]
+        matches[matches] = _contains(filters.grep, columns, matches.nonzero()[0])
+    return matches.nonzero()[0]
 
 
 def last_offsets(fields: Fields) -> Ints:

@@ -254,8 +254,8 @@ class Contents:
         elif self.topic == REMOTE_LOG_METADATA and field == "value":
             message = decode_remote(data, spans=spans)
         if isinstance(message, Unknown):
-            why = "of a type or version that is not declared"
-            spans.append(FieldSpan(f"type {message.api_key}", field, 0, len(data), data, why))
+            meaning = "of a type or version that is not declared"
+            spans.append(FieldSpan(f"type {message.api_key}", field, 0, len(data), data, meaning))
         return message is not None
 
     def _with_one_frame(self, spans: list[FieldSpan], data: bytes) -> list[FieldSpan]:

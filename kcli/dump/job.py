@@ -211,9 +211,9 @@ class Dump:
 
         reader = reader_for(names.LOG, options) or read_log
         logs = self._inside(unit.target, *listed(unit.target.path))
-        for target, own in tails(list(logs), options):
+        for target, tail_options in tails(list(logs), options):
             of_log = FindingCollector(target)
-            yield from reader(replace(unit, targets=(target,)), own, of_log)
+            yield from reader(replace(unit, targets=(target,)), tail_options, of_log)
             yield from of_log.take()
 
     def _is_shown(self, target: Target) -> bool:

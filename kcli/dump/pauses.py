@@ -40,12 +40,12 @@ atexit.register(_suspended.clear)
 
 def read_until_pause(unit: Unit, options: DumpOptions, reader: Reader) -> Outcome:
     """Return what a reader gives until its rows are many or large, and the unit that goes on there."""
-    begun = _suspended.pop((unit, options), None)
+    suspended = _suspended.pop((unit, options), None)
     _suspended.clear()
-    if begun is None:
+    if suspended is None:
         findings = FindingCollector(unit.target)
-        begun = reader(unit, options, findings), findings
-    items, findings = begun
+        suspended = reader(unit, options, findings), findings
+    items, findings = suspended
     rows: list[RowItem] = []
     earlier: list[Finding] = []
     count = size = 0
@@ -60,7 +60,7 @@ def read_until_pause(unit: Unit, options: DumpOptions, reader: Reader) -> Outcom
                 size += item.bytes
                 if count >= most_rows or size >= most_bytes:
                     continuation = replace(unit, resume=item.resume)
-                    _suspended[continuation, options] = begun
+                    _suspended[continuation, options] = suspended
                     break
             else:
                 count += 1

@@ -64,7 +64,7 @@ def read_blocks(
     proves nothing, because no checksum covers the base offset.
     """
     walk = limited(verified_windows(log.file, start, end, cut), log.findings, cut)
-    passed: tuple[bool, int] = False, 0
+    state: tuple[bool, int] = False, 0
     options = log.options
     only_headers = not (options.records or options.layout or options.filter or options.limit)
     for item in blocks.gathered_headers(walk) if only_headers else walk:
@@ -73,7 +73,7 @@ def read_blocks(
             continue
         window, is_last = item, False
         if log.options.filter.offsets is not None:
-            count, passed = _up_to(window, log.options.filter.offsets[1], passed)
+            count, state = _up_to(window, log.options.filter.offsets[1], state)
             is_last = count <= len(window.positions)
             window = part_of(window, slice(count))
         yield from _of_window(log, window, cursor)
@@ -148,14 +148,12 @@ def verified_batch(log: Log, block: Block) -> VerifiedBatch:
     return VerifiedBatch(Batch(position, read_header(raw)), raw if is_small else None, bool(block.valid[0]))
 
 
-def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tuple[bool, int]]:
+def _up_to(window: Window, last: int, state: tuple[bool, int]) -> tuple[int, tuple[bool, int]]:
     """Return how many batches come up to the second of two that rise beyond an offset, and the last state."""
     first, end = window.fields["base_offset"].astype(np.int64), blocks.last_offsets(window.fields)
     beyond = valid_of(window) & ~is_legacy(window.fields["magic"]) & (first > last) & (first <= end)
     follows = (
-        beyond
-        & np.concatenate(([passed[0]], beyond[:-1]))
-        & (first > np.concatenate(([passed[1]], end[:-1])))
+        beyond & np.concatenate(([state[0]], beyond[:-1])) & (first > np.concatenate(([state[1]], end[:-1])))
     )
     numbers = follows.nonzero()[0]
     return int(numbers[0]) + 1 if len(numbers) else len(first) + 1, (bool(beyond[-1]), int(end[-1]))
@@ -206,20 +204,20 @@ def _filtered(log: Log, block: Block) -> Block | None:
 def _with_matches(log: Log, window: Window) -> tuple[Window, list[Problem]]:
     """Return a window without batches that lack the record they are shown for, and what cannot be read."""
     filters, options = log.options.filter, log.options
-    opened = blocks.is_open(filters, window.fields)
-    if not opened.any():
+    open_batches = blocks.is_open(filters, window.fields)
+    if not open_batches.any():
         return window, _unknown_codecs(log, window)
-    keep, problems = ~opened, list[Problem]()
-    for block in _record_blocks(log, part_of(window, opened), 0):
+    keep, problems = ~open_batches, list[Problem]()
+    for block in _record_blocks(log, part_of(window, open_batches), 0):
         if block.records is not None:
             numbers = np.unique(block.records.batch[blocks.matching(filters, block.records)])
             keep[window.positions.searchsorted(block.positions[numbers])] = True
         # of a batch that is shown field by field its rows say it
-        is_said = (
+        is_shown = (
             options.layout and options.records and keep[window.positions.searchsorted(block.positions[0])]
         )
-        problems.extend(() if is_said else block.problems)
-    return part_of(window, keep), problems + _unknown_codecs(log, part_of(window, ~opened))
+        problems.extend(() if is_shown else block.problems)
+    return part_of(window, keep), problems + _unknown_codecs(log, part_of(window, ~open_batches))
 
 
 def _unknown_codecs(log: Log, window: Window) -> list[Problem]:
@@ -370,13 +368,13 @@ def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timesta
         return None
     if largest < 0:
         return 0
-    there = (
+    batch = (
         next((batch for batch in Walk(file, position) if batch.header.last_offset >= offset), None)
         if position >= 0
         else None
     )
     is_true = (
-        there is not None and there.header.max_timestamp == largest and there.header.base_offset <= offset
+        batch is not None and batch.header.max_timestamp == largest and batch.header.base_offset <= offset
     )
     return _at_offset(file, index, offset) if is_true else None
 
@@ -412,10 +410,10 @@ def _from_the_end(log: Log) -> Iterator[int]:
     with index:
         try:
             count = index.valid_entries(log.file.size)
-            back = 1
-            while back <= count:
-                yield index.position(count - back)
-                back *= 4
+            step = 1
+            while step <= count:
+                yield index.position(count - step)
+                step *= 4
         except FileError:
             return
 

@@ -72,14 +72,14 @@ class Rescue:
                 if rows and (file is None or out is None):
                     file = stack.enter_context(new_file(self.path))
                     out = stack.enter_context(writer(file, view))
-                extra = Outcome(number=outcome.number)
+                report = Outcome(number=outcome.number)
                 for lost in filter(None, (row.lost_offsets for row in rows)):
                     self.partitions += 1
                     for rescue in lost_records(units[outcome.number].target, lost):
                         assert out is not None
                         out.write(rescue.rows)
-                        extra = _with_findings(extra, rescue)
-                yield _with_findings(outcome, extra)
+                        report = _with_findings(report, rescue)
+                yield _with_findings(outcome, report)
             if file is not None and out is not None:
                 out.finish(lambda: ([], []))
                 self.saved = out.rows
@@ -96,11 +96,11 @@ def lost_records(target: Target, lost: str) -> Iterator[Outcome]:
     )
     try:
         files, _ = entries(target.path)
-        opened = opened_files(Partition(target), files)
+        opened_names = opened_files(Partition(target), files)
     except FileError as error:
         yield failed(Unit(number=0, targets=(target,)), error)
         return
-    logs = [entry_of(target, name, LOG) for name, new in opened.items() if _is_log(new)]
+    logs = [entry_of(target, name, LOG) for name, new in opened_names.items() if _is_log(new)]
     units = [Unit(number=number, targets=(log,)) for number, log in enumerate(in_range(logs, options.filter))]
     yield from mapped(partial(read_until_pause, options=options, reader=_rescued_rows), units)
 

@@ -111,9 +111,9 @@ class ByteRange(NamedTuple):
 
     def unreadable(self, structure: str, start: int, error: FormatError) -> DumpLayoutRow:
         """Return the bytes from a place on, which could not be read, and why."""
-        why = str(type(error)(self.base + error.position, error.field, error.expected, error.found))
+        reason = str(type(error)(self.base + error.position, error.field, error.expected, error.found))
         span = FieldSpan(structure, "unreadable", start, len(self.data), None)
-        return self.row(span, value=why, meaning=f"{error.code}: {error.field}")
+        return self.row(span, value=reason, meaning=f"{error.code}: {error.field}")
 
     def inside(self, start: int, end: int) -> "ByteRange":
         """Return some of these bytes as a place of their own."""

@@ -117,8 +117,8 @@ def dump_log_lines(items: Iterable[Item], limit: int | None = None) -> Iterator[
         for path, numbers in of_paths.items():
             sys.stderr.write(f"{summary.title}{path}\n")
             lines = (summary.line.format(*pair) for pair in ordered_pairs(numbers, summary.order))
-            while some := "".join(islice(lines, LINES_AT_ONCE)):
-                sys.stderr.write(some)
+            while text := "".join(islice(lines, LINES_AT_ONCE)):
+                sys.stderr.write(text)
 
 
 def _pairs(item: Item, last_offsets: dict[str, int]) -> tuple[ToolSummary, str, bytes]:

@@ -97,17 +97,17 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
                 break
             continue
         records = item.records
-        own = batch_lines(item)[0 if item.begins else 1 :]
+        batch_texts = batch_lines(item)[0 if item.begins else 1 :]
         columns = [] if records is None else _record_columns(log, item, records)
         offsets = records.offset if records is not None and not options.selects else NO_RECORD_OFFSETS
         if options.limit is None:
-            line_arrays = [own] if records is None else _interleaved(own, columns, records)
+            line_arrays = [batch_texts] if records is None else _interleaved(batch_texts, columns, records)
             yield from _follows(path, offsets, last)
             yield TextBlock(tuple(buffer for lines in line_arrays for buffer in _buffers(lines)))
         else:
             # what follows a limit is not looked at
-            line_arrays = [own, joined(columns, 0 if records is None else len(records.offset))]
-            yield from _one_by_one(own)
+            line_arrays = [batch_texts, joined(columns, 0 if records is None else len(records.offset))]
+            yield from _one_by_one(batch_texts)
             for number, text_block in enumerate(_one_by_one(line_arrays[1])):
                 before = last if number == 0 or not len(offsets) else int(offsets[number - 1])
                 yield from _follows(path, offsets[number : number + 1], before)
