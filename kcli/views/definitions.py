@@ -96,10 +96,10 @@ class ViewColumn(NamedTuple):
 
 def view_columns(view: str) -> tuple[ViewColumn, ...]:
     """Return the columns of a view in order: HEAD, then those of its rows."""
-    own = []
+    columns = []
     for number, column in enumerate(VIEWS[view].columns):
         if column in WHERE and column.name in _HEAD_NAMES:
             continue
         named = column._replace(name=f"event_{column.name}") if column.name in _HEAD_NAMES else column
-        own.append(ViewColumn(named, number))
-    return (*(ViewColumn(column, None) for column in HEAD), *own)
+        columns.append(ViewColumn(named, number))
+    return (*(ViewColumn(column, None) for column in HEAD), *columns)

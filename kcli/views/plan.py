@@ -135,7 +135,7 @@ def readable(file_set: FileSet) -> FileSet:
 def refused_by_all(scans: Sequence[Sequence[Failure]]) -> list[Failure]:
     """Return the errors of inputs that no scan of a query reads; each scan has those that it does not."""
     paths = [{failure.path for failure in refused} for refused in scans]
-    return [each for each in dict.fromkeys(chain(*scans[:1])) if all(each.path in some for some in paths)]
+    return [error for error in dict.fromkeys(chain(*scans[:1])) if all(error.path in some for some in paths)]
 
 
 # The commands of the views
@@ -152,23 +152,23 @@ def _dump(query: ViewQuery, file_set: FileSet, columns: Collection[str]) -> View
         max_batch_bytes=query.max_batch_bytes,
     )
     job = Dump(options, only_partitions=True)
-    named = {target.path for target in file_set.targets if target.kind != PARTITION}
+    named_paths = {target.path for target in file_set.targets if target.kind != PARTITION}
 
     def expand(file_set: FileSet) -> FileSet:
         expanded = job.expand(file_set)
         leftovers = query.selection.include_leftovers
-        return replace(expanded, targets=list(_logs(expanded.targets, named, leftovers=leftovers)))
+        return replace(expanded, targets=list(_logs(expanded.targets, named_paths, leftovers=leftovers)))
 
     return ViewCommand(job, log_targets.LOG_ACCEPTS, expand)
 
 
-def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool) -> Iterator[Target]:
+def _logs(targets: Iterable[Target], named_paths: Collection[str], *, leftovers: bool) -> Iterator[Target]:
     for _, group in groupby(targets, key=lambda target: os.path.dirname(target.path)):
         files = [(os.path.basename(target.path), target) for target in group]
-        opened = opened_files(Partition(partition_of(files[0][1])), [name for name, _ in files])
+        names = opened_files(Partition(partition_of(files[0][1])), [name for name, _ in files])
         for name, target in files:
-            is_log = target.kind == LOG and name in opened and not parse_file(opened[name]).is_inactive
-            if is_log or target.path in named or (leftovers and target.kind == LOG):
+            is_log = target.kind == LOG and name in names and not parse_file(names[name]).is_inactive
+            if is_log or target.path in named_paths or (leftovers and target.kind == LOG):
                 yield target
 
 
@@ -299,21 +299,22 @@ class ArrowRows:
 
     def blocks(self, rows: Iterable[Item], log_dir: str | None) -> list[Item]:
         """Return rows about a log dir as ArrowBlocks."""
-        columns = {each.column.name.lower(): each for each in definitions.view_columns(self.view)}
+        columns = {column.column.name.lower(): column for column in definitions.view_columns(self.view)}
         chosen = [columns[name.lower()] for name in self.schema.names]
         own = [(column, number) for column, number in chosen if number is not None]
         row_type = RowType(self.view, tuple(column for column, _ in own))
         numbers = [number for _, number in own]
         blocks: list[Item] = []
-        for is_block, some in groupby(rows, key=lambda row: isinstance(row, ArrowBlock)):
+        for is_block, group in groupby(rows, key=lambda row: isinstance(row, ArrowBlock)):
             if is_block:
-                batches = (row.batch for row in some if isinstance(row, ArrowBlock))
+                batches = (row.batch for row in group if isinstance(row, ArrowBlock))
                 blocks += (
-                    self._block(log_dir, each.num_rows, chosen, map(each.column, numbers)) for each in batches
+                    self._block(log_dir, arrow_batch.num_rows, chosen, map(arrow_batch.column, numbers))
+                    for arrow_batch in batches
                 )
             else:
-                values = [values_of(row) for row in some if isinstance(row, tuple)]
-                arrow_batch = batch(row_type, [tuple(each[number] for number in numbers) for each in values])
+                values = [values_of(row) for row in group if isinstance(row, tuple)]
+                arrow_batch = batch(row_type, [tuple(row[number] for number in numbers) for row in values])
                 blocks.append(self._block(log_dir, len(values), chosen, iter(arrow_batch.columns)))
         return blocks
 
@@ -340,14 +341,14 @@ class ArrowRows:
             yield Outcome(number=outcome.number, continuation=outcome.continuation)
         log_dirs = {shown(path): path for path in plan.file_set.log_dirs}
         rows = [*map(_finding_row, distinct(findings)), *map(_failure_row, dict.fromkeys(failures))]
-        for log_dir, some in groupby(rows, key=lambda row: _log_dir(row, log_dirs)):
-            yield Outcome(number=0, rows=self.blocks(some, log_dir))
+        for log_dir, group in groupby(rows, key=lambda row: _log_dir(row, log_dirs)):
+            yield Outcome(number=0, rows=self.blocks(group, log_dir))
 
 
 def _finding_row(finding: Finding) -> definitions.FindingRow:
     facts = (None if fact is None else str(fact) for fact in (finding.expected, finding.found))
-    what = (finding.code, finding.severity, finding.message, finding.dir, *_topic_partition(finding.dir))
-    return definitions.FindingRow(*what, finding.file, finding.place, finding.position, *facts)
+    head = (finding.code, finding.severity, finding.message, finding.dir, *_topic_partition(finding.dir))
+    return definitions.FindingRow(*head, finding.file, finding.place, finding.position, *facts)
 
 
 def _failure_row(failure: Failure) -> definitions.FindingRow:

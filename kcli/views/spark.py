@@ -53,22 +53,22 @@ def view_schema(view: str) -> StructType:
 
 def refuse_others(view: str, schema: StructType) -> None:
     """Raise WordError unless a schema has columns of a view, with their types; it may allow nulls."""
-    own = {field.name.lower(): field for field in view_schema(view)}
+    fields = {field.name.lower(): field for field in view_schema(view)}
     names: set[str] = set()
     for field in schema:
         name = field.name.lower()
-        if name not in own:
+        if name not in fields:
             raise WordError(
-                f"schema: {field.name} is no column of the view {view}; its columns are {', '.join(own)}"
+                f"schema: {field.name} is no column of the view {view}; its columns are {', '.join(fields)}"
             )
         if name in names:
             raise WordError(f"schema: column {field.name} appears twice")
         names.add(name)
-        expected, kind = own[name].dataType.simpleString(), field.dataType.simpleString()
+        expected, kind = fields[name].dataType.simpleString(), field.dataType.simpleString()
         if expected != kind:
             way = f"timestamp_millis({name})" if (expected, kind) == ("bigint", "timestamp") else "a cast"
             raise WordError(f"schema: column {field.name} is {expected}, not {kind}; use {way} in the query")
-        if own[name].nullable and not field.nullable:
+        if fields[name].nullable and not field.nullable:
             raise WordError(f"schema: column {field.name} can be null: leave out NOT NULL")
 
 
@@ -94,8 +94,8 @@ def plan_tasks(
             raise WordError(f"{plan.refused[0].path}: {plan.refused[0].message}")
         groups: dict[object, list[Unit]] = {}
         for unit in plan.units:
-            of = _broker(unit.target) if view_query.view == FINDINGS else unit.number
-            groups.setdefault(of, []).append(unit)
+            group = _broker(unit.target) if view_query.view == FINDINGS else unit.number
+            groups.setdefault(group, []).append(unit)
         bins = list(consecutive_bins(list(groups.values()), cores, BYTES_A_TASK, view_query.partitions))
     parts = [] if view_query.view != FINDINGS else [plan._replace(units=[])]
     for units in bins:
