@@ -70,11 +70,11 @@ class TextWriter:
 
     def write(self, rows: Sequence[Item]) -> None:
         """Write rows."""
-        chosen = list(self._view.chosen(rows))
-        if chosen:
-            self._write(chosen, self._view, self._text, nothing)
+        items = list(self._view.chosen(rows))
+        if items:
+            self._write(items, self._view, self._text, nothing)
             self._view = self._view._replace(headers=False)
-            self.rows += sum(row.batch.num_rows if isinstance(row, ArrowBlock) else 1 for row in chosen)
+            self.rows += sum(row.batch.num_rows if isinstance(row, ArrowBlock) else 1 for row in items)
 
     def finish(self, tail: Tail) -> None:
         """Write findings and errors if the format carries them, and the header of a csv without rows."""
@@ -117,8 +117,8 @@ def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Te
             tail()
             return count
         with writer(file, view) as out:
-            for some in in_batches(view.chosen(rows)):
-                out.write(some)
+            for items in in_batches(view.chosen(rows)):
+                out.write(items)
             findings, failures = tail()
             out.finish(lambda: (findings, failures))
             return out.rows
@@ -127,16 +127,16 @@ def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Te
 def write_lines(lines: Iterable[str | TextBlock], file: BinaryIO, *, in_background: bool) -> None:
     """Write lines, many of them in a thread while others are made; not to a pipe, which may block."""
     with BackgroundCall() as writing:
-        for some in lines:
+        for block in lines:
             writing.wait()
-            if isinstance(some, str):
+            if isinstance(block, str):
                 # a line may be long: it is not copied for the sake of its end
-                file.write(some.encode(*_ENCODING))
+                file.write(block.encode(*_ENCODING))
                 file.write(b"\n")
-            elif in_background and sum(map(len, some.buffers)) >= WORTH_A_THREAD:
-                writing.begin(partial(file.writelines, some.buffers))
+            elif in_background and sum(map(len, block.buffers)) >= WORTH_A_THREAD:
+                writing.begin(partial(file.writelines, block.buffers))
             else:
-                file.writelines(some.buffers)
+                file.writelines(block.buffers)
         writing.wait()
 
 

@@ -18,8 +18,8 @@ def draw_page(markdown: str, out: TextIO, *, colored: bool, is_utf8: bool) -> No
     from kcli.output.console import Console
 
     theme = Theme({"markdown.code": "bold cyan"})
-    drawn = StringIO()
-    console = Console(file=drawn, force_terminal=True, no_color=not colored, highlight=False, theme=theme)
+    buffer = StringIO()
+    console = Console(file=buffer, force_terminal=True, no_color=not colored, highlight=False, theme=theme)
     console.print(Markdown(markdown, code_theme="ansi_dark"), width=min(console.width, WIDEST))
-    text = drawn.getvalue()
+    text = buffer.getvalue()
     out.write(text if is_utf8 else text.translate(NOT_ASCII).encode("ascii", "replace").decode())

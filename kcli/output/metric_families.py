@@ -52,11 +52,11 @@ class Metric(NamedTuple):
         if not self.of(row):
             return
         for item in ({},) if self.each is None else values[self.each]:
-            own = {**values, **item}
-            number = 1 if self.value is None else own[self.value]
+            facts = {**values, **item}
+            number = 1 if self.value is None else facts[self.value]
             if number is None or (self.is_time and number < 0):
                 continue
-            labels = (DERIVED[name](row) if name in DERIVED else own[name] for name in self.labels.split())
+            labels = (DERIVED[name](row) if name in DERIVED else facts[name] for name in self.labels.split())
             yield tuple(map(_label, labels)), number / 1000 if self.is_time else number
 
 
@@ -93,12 +93,12 @@ def _total(name: str, text: str, labels: str, **fields: Any) -> Metric:
     return Metric(name, text, labels, name, **fields)
 
 
-def _of(rows: type[AnyRow], *metrics: Metric) -> tuple[Metric, ...]:
+def _metrics_of(rows: type[AnyRow], *metrics: Metric) -> tuple[Metric, ...]:
     return tuple(metric._replace(rows=declared_type(rows)) for metric in metrics)
 
 
 METRICS: dict[str, tuple[Metric, ...]] = {
-    "check": _of(
+    "check": _metrics_of(
         CheckRow,
         _flag(
             "result",
@@ -108,7 +108,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
         ),
         Metric("results", "How many partitions and log dirs have a result.", "result", every=RESULTS),
     ),
-    "startup": _of(
+    "startup": _metrics_of(
         StartupBrokerRow,
         _flag("outcome", "1 for what becomes of a broker.", "broker_id outcome"),
         _flag(
@@ -124,7 +124,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
         Metric("needed_bytes", "Bytes of disk that the start takes, at least.", "broker_id", "bytes_needed"),
         Metric("estimated_seconds", "How long the start reads, about.", "broker_id", "seconds"),
     )
-    + _of(
+    + _metrics_of(
         StartupRow,
         Metric("replicas", "Replicas by what becomes of them.", "broker_id outcome", every=REPLICA_OUTCOMES),
         _flag(
@@ -134,7 +134,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             of=is_bad_news,
         ),
     )
-    + _of(
+    + _metrics_of(
         StartupReleaseRow,
         _flag(
             "release_outcome",
@@ -142,7 +142,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             "broker_id kafka_version outcome",
         ),
     ),
-    "ls": _of(
+    "ls": _metrics_of(
         PartitionRow,
         Metric("partitions", "Partition directories by state.", "broker_id state", every=DIRECTORY_STATES),
         _total("segments", "Segments on disk.", BY_TOPIC),
@@ -162,7 +162,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             of=lambda row: row.log_end_offset is None and row.state == DIRECTORY_STATES[0],
         ),
     )
-    + _of(
+    + _metrics_of(
         DiskSumRow,
         Metric("sum_partitions", "Partition directories, with --by.", BY_SUM, "partitions"),
         Metric("sum_log_bytes", "Bytes of logs, with --by.", BY_SUM, "log_bytes"),
@@ -174,7 +174,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             "leaving_bytes",
         ),
     ),
-    "rlmm check": _of(
+    "rlmm check": _metrics_of(
         RemoteCheckRow,
         _flag(
             "result",
@@ -189,7 +189,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
         _total("unfinished_deletions", "Deletions in remote storage that are not finished.", "topic"),
         _total("remote_bytes", "Bytes of remote segments.", "topic"),
     ),
-    "retention": _of(
+    "retention": _metrics_of(
         RetentionPartitionRow,
         Metric("log_bytes", "Bytes of logs.", BY_TOPIC, "size"),
         _total(
@@ -202,7 +202,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             of=lambda row: row.deletable_bytes is None,
         ),
     )
-    + _of(
+    + _metrics_of(
         RetentionRow,
         Metric(
             "blocked_bytes",
@@ -212,7 +212,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             lambda row: row.blocked_by is not None,
         ),
     )
-    + _of(
+    + _metrics_of(
         RetentionPartitionRow,
         Metric(
             "future_partitions",
@@ -229,7 +229,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             of=lambda row: row.uncleanable_because in STOPS_CLEANING,
         ),
     ),
-    "group offsets": _of(
+    "group offsets": _metrics_of(
         GroupOffsetRow,
         _total(
             "lag",
@@ -264,7 +264,7 @@ METRICS: dict[str, tuple[Metric, ...]] = {
             max,
         ),
     ),
-    "txn open": _of(
+    "txn open": _metrics_of(
         OpenTransactionRow,
         Metric("transactions", "Open transactions by whether they hang.", f"{BY_TOPIC} hanging"),
         _flag(

@@ -68,8 +68,8 @@ def table_block(columns: Sequence[ShownColumn], rows: Sequence[Sequence[tuple[st
     """Return a table of texts with their styles; `value` of a column is not used."""
     cells = zip(*rows, strict=True) if rows else [()] * len(columns)
     measured = (
-        Measured(column, [printable(text, SCREEN) for text, _ in own], [style for _, style in own], 0, 0)
-        for column, own in zip(columns, cells, strict=True)
+        Measured(column, [printable(text, SCREEN) for text, _ in line], [style for _, style in line], 0, 0)
+        for column, line in zip(columns, cells, strict=True)
     )
     return PageBlock("table", columns=[*measured])
 
@@ -153,11 +153,11 @@ def _single_blocks(parts: "Iterable[RenderableType | PageBlock]") -> Iterator[Pa
         if isinstance(renderable, str):
             yield from [text_block(renderable)] if renderable else []
             continue
-        drawn: Any = renderable  # StyledLines
-        lines: list[Line] = drawn.lines
-        if drawn.columns:
-            yield from cut_table(drawn.columns)
-        elif not drawn.is_text and not (len(lines) == 1 and lines[0][0][1] == "bold"):
+        styled: Any = renderable  # StyledLines
+        lines: list[Line] = styled.lines
+        if styled.columns:
+            yield from cut_table(styled.columns)
+        elif not styled.is_text and not (len(lines) == 1 and lines[0][0][1] == "bold"):
             yield PageBlock("drawing", lines)
         else:
             yield from (

@@ -46,9 +46,9 @@ class PartWriter:
     def write(self, rows: Sequence[Item]) -> None:
         """Write the rows that the view shows."""
         parts = self._parts
-        for some in in_batches(parts.view.chosen(rows)):
+        for items in in_batches(parts.view.chosen(rows)):
             by_type: dict[str, list[Item]] = {}
-            for row in some:
+            for row in items:
                 by_type.setdefault(type_name(row) if parts.by_type else "", []).append(row)
             for name, of_type in by_type.items():
                 self._file(name).write(of_type)
@@ -133,10 +133,10 @@ def settle(parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
     """
     findings, failures = tail()
     directory, view = parts.directory, parts.view
-    there, ours = set(_files(directory)), {part.path for part in written}
-    if ours - there:
+    paths, written_paths = set(_files(directory)), {part.path for part in written}
+    if written_paths - paths:
         raise FileNotFoundError(errno.ENOENT, "parts that workers have written are not there", directory)
-    for path in there - ours:
+    for path in paths - written_paths:
         os.unlink(os.path.join(directory, path))
     run = uuid.uuid4()
     digits = max(len(str(len(written))), DIGITS)

@@ -47,10 +47,10 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
     separator = "\n  "
     for row in view.shown_rows(rows):
         if isinstance(row, ArrowBlock):
-            for some in _encoded(row, view):
+            for chunk in _encoded(row, view):
                 out.write(separator)
                 separator = BETWEEN_ROWS
-                _write_bytes(some, out)
+                _write_bytes(chunk, out)
             continue
         out.write(separator)
         separator = BETWEEN_ROWS
@@ -70,9 +70,9 @@ def _encoded(block: ArrowBlock, view: View) -> Iterator[memoryview]:
     return encoded_rows(block, view)
 
 
-def _write_bytes(some: memoryview, out: TextOut) -> None:
+def _write_bytes(chunk: memoryview, out: TextOut) -> None:
     out.flush()
-    out.buffer.write(some)
+    out.buffer.write(chunk)
 
 
 def _items(values: Iterable[dict[str, Value]]) -> str:
@@ -84,8 +84,8 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown_rows(rows):
         if isinstance(row, ArrowBlock):
-            for some in _encoded(row, view):
-                _write_bytes(some, out)
+            for chunk in _encoded(row, view):
+                _write_bytes(chunk, out)
             continue
         values = dict(zip(names[row.type_name], (row.type_name, *row.values), strict=True))
         out.writelines(json_slices(values, compact))
@@ -127,8 +127,8 @@ def _write_cells(
             out.write(headers[row.type_name] if above is None else f"\n{headers[row.type_name]}")
             above = row.type_name
         if isinstance(row, ArrowBlock):
-            for some in _encoded(row, view):
-                _write_bytes(some, out)
+            for chunk in _encoded(row, view):
+                _write_bytes(chunk, out)
         elif is_long(row.values):
             for number, value in enumerate(row.values):
                 out.write(style.comma if number else "")

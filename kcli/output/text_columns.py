@@ -189,14 +189,14 @@ def encoded_rows(block: ArrowBlock, view: View) -> Iterator[memoryview]:
     batch = block.batch
     step = max(min(ROWS_AT_ONCE, batch.num_rows * BYTES_AT_ONCE // (batch.nbytes + 1)), 1)
     for start in range(0, batch.num_rows, step):
-        some = batch.slice(start, step)
+        rows = batch.slice(start, step)
         cells: dict[str, Cells] = {}
         if style.colon is not None and (view.tagged or not style.end.endswith(BETWEEN_ROWS)):
             cells["type"] = style.cell(block.type_name)
         for declared, source in sources:
             is_text = isinstance(source, str)
-            cells[declared.name] = style.cell(source) if is_text else _cells(some.column(source), style)
-        yield _lines(cells, some.num_rows, style)
+            cells[declared.name] = style.cell(source) if is_text else _cells(rows.column(source), style)
+        yield _lines(cells, rows.num_rows, style)
 
 
 def _lines(cells: dict[str, Cells], count: int, style: RowStyle) -> memoryview:

@@ -28,10 +28,10 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if view.columns is not None or not view.headers:
         write_wide(rows, view, out, tail)
         return
-    chosen = list(view.chosen(rows))
+    items = list(view.chosen(rows))
     findings, failures = tail()
-    lines = [] if chosen else without_rows(view.types[0].name, findings, failures)
-    if not (chosen or lines):
+    lines = [] if items else without_rows(view.types[0].name, findings, failures)
+    if not (items or lines):
         return
     from kcli.output.console import Console
     from kcli.output.table.fitted_table import sentences
@@ -52,23 +52,23 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if lines:
         last = f"{lines[-1]} {findings_line(findings, explained=screen.is_explained)}".rstrip()
         console.print(sentences(screen, *lines[:-1], last), crop=False)
-    for renderable in draw_rows(chosen, view, findings, failures) if chosen else ():
+    for renderable in draw_rows(items, view, findings, failures) if items else ():
         console.print(renderable, crop=False)
 
 
 def draw_rows(
-    chosen: list[Item], view: View, findings: Sequence[Finding], failures: Sequence[Failure]
+    items: list[Item], view: View, findings: Sequence[Finding], failures: Sequence[Failure]
 ) -> Iterator["RenderableType"]:
     """Yield what is printed of rows, one at least: their views, and what has no answer or is not shown."""
     from kcli.output.table.fitted_table import sentences
 
     if not view.sort:
-        chosen.sort(key=_remote_partition)
-    is_limited = len(chosen) == view.limit
+        items.sort(key=_remote_partition)
+    is_limited = len(items) == view.limit
     is_part = view.screen.is_part or is_limited or view.where is not None
     screen = view.screen._replace(is_part=is_part)
     lacks = lacking(view.types[0].name, findings, failures)
-    yield from _drawn(chosen, view, screen, [*findings, *_unreadable(failures)], lacks)
+    yield from _views(items, view, screen, [*findings, *_unreadable(failures)], lacks)
     unread = [failure for failure in failures if failure.error != "load-failed"]
     if len(unread) < len(failures):
         logs = counted(len(failures) - len(unread), "log")
@@ -81,20 +81,20 @@ def draw_rows(
         yield sentences(screen, f"Stopped after {counted(view.limit, 'row')} (--limit).", style="dim")
 
 
-def _drawn(
-    chosen: Iterable[Item], view: View, screen: Screen, findings: Sequence[Finding], lacks: str
+def _views(
+    items: Iterable[Item], view: View, screen: Screen, findings: Sequence[Finding], lacks: str
 ) -> Iterator["RenderableType"]:
     """Yield what is printed: a view of each type of row, or of all; the last concludes from findings."""
     from kcli.output.table.table_view import TableInput
 
     of_type: dict[str, list[Item]] = {row_type.name: [] for row_type in view.types}
-    for row in chosen:
+    for row in items:
         of_type[view.types[0].name if view.single_view else type_name(row)].append(row)
-    drawn = [row_type for row_type in view.types if of_type[row_type.name]]
-    for row_type in drawn:
-        yield from [] if row_type is drawn[0] else [""]
-        own = findings if row_type is drawn[-1] else ()
-        answer = TableInput(of_type[row_type.name], screen, own, bool(view.sort), findings, lacks)
+    types = [row_type for row_type in view.types if of_type[row_type.name]]
+    for row_type in types:
+        yield from [] if row_type is types[0] else [""]
+        last_findings = findings if row_type is types[-1] else ()
+        answer = TableInput(of_type[row_type.name], screen, last_findings, bool(view.sort), findings, lacks)
         yield from draw(row_type, answer)
         lacks = ""
 

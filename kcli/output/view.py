@@ -161,25 +161,25 @@ class View(NamedTuple):
 
     def _sorted(self, rows: Iterable[Item]) -> list[Item]:
         """Return rows sorted by every key, stable; nulls and rows without the column come last either way."""
-        listed = list(rows)
+        items = list(rows)
         for name, descending in reversed(self.sort):
             positions = {
                 row_type.name: row_type.names.index(name) for row_type in self.types if name in row_type.names
             }
-            keyed = [(_sort_key(row, positions.get(type_name(row))), row) for row in listed]
+            keyed = [(_sort_key(row, positions.get(type_name(row))), row) for row in items]
             present = [pair for pair in keyed if pair[0] is not None]
             if len({isinstance(key, str) for key, _ in present}) > 1:
                 # words for floats that are no numbers, too; NaN is the largest
                 present = [((key == NAN, NOT_FINITE.get(key, key)), row) for key, row in present]
             present.sort(key=itemgetter(0), reverse=descending)
-            listed = [row for _, row in present] + [row for key, row in keyed if key is None]
-        return listed
+            items = [row for _, row in present] + [row for key, row in keyed if key is None]
+        return items
 
 
 def _with_head(row_type: RowType, head: tuple[HeadColumn, ...]) -> tuple[tuple[Column, int | str], ...]:
     names = {head_column.column.name for head_column in head}
-    own = ((beside(row_type, column, names), number) for number, column in enumerate(row_type.columns))
-    return (*head, *own)
+    columns = ((beside(row_type, column, names), number) for number, column in enumerate(row_type.columns))
+    return (*head, *columns)
 
 
 def _sort_key(row: Item, position: int | None) -> Any:

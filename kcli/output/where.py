@@ -62,8 +62,8 @@ class _Compiler(NamedTuple):
     positions: list[int]
     columns: dict[str, tuple[int, str]]
 
-    def refused(self, node: ast.expr, why: str = ALLOWED) -> WhereError:
-        return WhereError(f"--where {self.where.text!r}: at {self.positions[node.col_offset]}: {why}")
+    def refused(self, node: ast.expr, reason: str = ALLOWED) -> WhereError:
+        return WhereError(f"--where {self.where.text!r}: at {self.positions[node.col_offset]}: {reason}")
 
     def condition(self, node: ast.expr) -> Get:
         """Return what gives 1 for true, 0 for false, UNDECIDED for neither."""

@@ -112,13 +112,13 @@ def not_whole(row_type: str, findings: "Sequence[Finding]") -> "list[Finding]":
     return [finding for code in codes for finding in findings if finding.code == code]
 
 
-def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
+def draw(row_type: "RowType", answer: "TableInput") -> "Drawn":
     """Return what Rich prints for rows of a type."""
     from kcli.output.table.table_view import TableView, default_view, draw_table
 
     if row_type.name not in DRAWINGS:
-        return draw_table(default_view(row_type.columns, drawn), drawn)
+        return draw_table(default_view(row_type.columns, answer), answer)
     views = vars(import_module(f"kcli.output.table.{DRAWINGS[row_type.name]}"))
     view: Any = views.get(row_type.name.upper()) or views[f"draw_{row_type.name}"]
-    view = view if isinstance(view, TableView) else view(drawn)
-    return draw_table(view, drawn) if isinstance(view, TableView) else view
+    view = view if isinstance(view, TableView) else view(answer)
+    return draw_table(view, answer) if isinstance(view, TableView) else view

@@ -98,10 +98,10 @@ def _starts(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[s
     if strays:
         yield f"A start would make {counted(len(strays), 'partition')} -stray: kcli explain START-013."
     for code, does in LOSES.items():
-        own = [finding for finding in findings if finding.code == code]
-        if own:
+        losses = [finding for finding in findings if finding.code == code]
+        if losses:
             yield f"A start would {does}: kcli explain {code}."
-            yield f"{own[0].dir}: {own[0].message}."
+            yield f"{losses[0].dir}: {losses[0].message}."
     stray_dirs = sum(finding.code == LEFT_RECORDS for finding in findings)
     if stray_dirs:
         hold = "directory holds" if stray_dirs == 1 else "directories hold"

@@ -161,7 +161,7 @@ def findings_line(findings: Sequence[Finding], *, explained: bool) -> str:
         for severity, name in (("error", "error"), ("warning", "warning"), ("info", "note"))
         if (count := sum(finding.severity == severity for finding in findings))
     ]
-    named = sorted(codes(findings))
+    names = sorted(codes(findings))
     explain = "." if explained else ": -v shows them."
-    explain = f": kcli explain {' '.join(named)}" if named else explain
+    explain = f": kcli explain {' '.join(names)}" if names else explain
     return joined(counts) + explain if counts else ""

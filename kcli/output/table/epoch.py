@@ -167,8 +167,8 @@ def _next_commands(rows: Sequence[EpochDiffRow], screen: Screen) -> str:
         ("--broker", "running"): list(filter(_holds_epoch_alone, rows)),
     }
     lines = []
-    for options, chosen in rows_by_options.items():
-        pairs = [sorted(_replicas(row), key=_newest_epoch, reverse=True) for row in chosen]
+    for options, pair_rows in rows_by_options.items():
+        pairs = [sorted(_replicas(row), key=_newest_epoch, reverse=True) for row in pair_rows]
         log_dirs = {tuple(log_dir_of(where) for where, _ in pair) for pair in pairs}
         if pairs:
             dirs = log_dirs.pop() if len(log_dirs) == 1 < len(pairs) else [where.dir for where, _ in pairs[0]]
@@ -216,7 +216,7 @@ def _partition_epoch(row: EndOffsetRow) -> str | None:
     return None if epoch is None else f"{epoch} ({row.partition_leader_epoch_source})"
 
 
-def _why(row: EndOffsetRow) -> str:
+def _reason(row: EndOffsetRow) -> str:
     return RULES.get(row.rule, row.rule) if row.error is None else ERROR_TEXTS.get(row.error, row.error)
 
 
@@ -236,7 +236,7 @@ END_OFFSET = table_view(
     ShownColumn("ASKED FOR", "requested_epoch", "number"),
     ShownColumn("EPOCH", "leader_epoch", "defined"),
     ShownColumn("ENDS AT", "end_offset", "defined", style="bold"),
-    ShownColumn("WHY", _why, rank=2, least=12),
+    ShownColumn("WHY", _reason, rank=2, least=12),
     shared=(
         SharedColumn("", lambda row: f"{row.log_end_offset} ({row.log_end_offset_source})", "log end {}"),
         SharedColumn("", lambda row: row.current_leader_epoch, "request names epoch {}"),
@@ -266,9 +266,9 @@ def _conclusion(row: PositionRow) -> str:
         return f"{row.exception}{divergent}"
     if row.outcome == "truncated" and row.next_offset is not None:
         return f"truncated: goes back to {row.next_offset}, epoch {row.next_offset_epoch}"
-    why = "out of range" if row.outcome == "out-of-range" else "truncated"
+    reason = "out of range" if row.outcome == "out-of-range" else "truncated"
     target = "which is unknown here" if row.next_offset is None else row.next_offset
-    return f"{why}: resets to {row.reset}, {target}"
+    return f"{reason}: resets to {row.reset}, {target}"
 
 
 def _position_severity(row: PositionRow) -> str:

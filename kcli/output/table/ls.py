@@ -29,8 +29,8 @@ def draw_partition(answer: TableInput) -> TableView:
         if not _is_unknown(row):
             return row.log_end_offset
         at_most = "≤" if answer.screen.is_utf8 else "<="
-        own = (finding for finding in of_dir.get(row.where.dir, ()) if finding.code == NOT_RECOVERED)
-        return next((f"{at_most} {finding.found}" for finding in own), None)
+        limits = (finding for finding in of_dir.get(row.where.dir, ()) if finding.code == NOT_RECOVERED)
+        return next((f"{at_most} {finding.found}" for finding in limits), None)
 
     note_rank = 0 if any(row.state != NORMAL for row in answer.rows) else 3
     return table_view(
@@ -57,14 +57,14 @@ def _total(rows: Sequence[PartitionRow]) -> str:
     states = Counter(row.state for row in rows if row.state != NORMAL)
     unknown = list(filter(_is_unknown, rows))
     segments, disk = sums(rows, "segments", "disk_bytes")
-    of = (counted(len(rows), "partition"), counted(segments, "segment"), f"{size(disk)} on disk")
-    total = joined((*of, *(f"{count} {state}" for state, count in states.items())))
+    counts = (counted(len(rows), "partition"), counted(segments, "segment"), f"{size(disk)} on disk")
+    total = joined((*counts, *(f"{count} {state}" for state, count in states.items())))
     if not unknown:
         return f"Total: {total}."
-    why = "The broker was running, or not stopped cleanly"
+    reason = "The broker was running, or not stopped cleanly"
     if all(row.where.topic == CLUSTER_METADATA for row in unknown):
-        why = "KRaft recovers the metadata log at every start"
-    return f"Total: {total}. {why}: {counted(len(unknown), 'log end')} unknown, known with --recover."
+        reason = "KRaft recovers the metadata log at every start"
+    return f"Total: {total}. {reason}: {counted(len(unknown), 'log end')} unknown, known with --recover."
 
 
 def _checkpoints_verdict(rows: Sequence[CheckpointRow]) -> str:

@@ -62,9 +62,9 @@ def _each_once(view: TableView, answer: TableInput) -> TableView:
         return view
     lines: dict[str, tuple[Any, list[OfDirectory]]] = {}
     alike: dict[frozenset[str], list[OfDirectory]] = {}
-    for place, own in by_log.items():
-        alike.setdefault(frozenset(own), []).append(place)
-        for key, row in own.items():
+    for place, log_rows in by_log.items():
+        alike.setdefault(frozenset(log_rows), []).append(place)
+        for key, row in log_rows.items():
             lines.setdefault(key, (row, []))[1].append(place)
     names, rows = _names_of(by_log), [row for row, _ in lines.values()]
     logs = {id(row): joined(names[place] for place in places) for row, places in lines.values()}
@@ -74,10 +74,10 @@ def _each_once(view: TableView, answer: TableInput) -> TableView:
 
     def verdict(_: Sequence[Any]) -> str:
         assert view.verdict is not None
-        each = [(places, view.verdict([*by_log[places[0]].values()])) for places in alike.values()]
-        if len(each) == 1:
-            return f"{each[0][1].rstrip('.')}, the same in {counted(len(by_log), *OF_DIR.noun)}."
-        return "\n".join(f"{joined(names[place] for place in places)}: {text}" for places, text in each)
+        verdicts = [(places, view.verdict([*by_log[places[0]].values()])) for places in alike.values()]
+        if len(verdicts) == 1:
+            return f"{verdicts[0][1].rstrip('.')}, the same in {counted(len(by_log), *OF_DIR.noun)}."
+        return "\n".join(f"{joined(names[place] for place in places)}: {text}" for places, text in verdicts)
 
     above, alone = view.above, OF_DIR._replace(header="")
     column = ShownColumn("IN", lambda row: logs[id(row)], least=LEAST_OF_LOGS)
@@ -328,14 +328,14 @@ def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[Render
     replicas = {replica for side in sides for replica in (*side.get("replicas", ()), *side.get("isr", ()))}
     first = next((row.before for row in about if row.before.get("isr")), {})
     leader, isr = first.get("leader"), first.get("isr", [])
-    drawn: dict[int, list[str]] = {replica: [] for replica in sorted(replicas)}
+    lanes: dict[int, list[str]] = {replica: [] for replica in sorted(replicas)}
     for row in about:
         if row.kind == "broker":
             node = int(row.name.rpartition(" ")[2])
             fenced = fenced | {node} if row.change == "fenced" else fenced - {node}
         else:
             leader, isr = row.after.get("leader", leader), row.after.get("isr", isr)
-        for replica, cells in drawn.items():
+        for replica, cells in lanes.items():
             mark = symbols.stays if replica == leader else symbols.line if replica in isr else symbols.note
             cells.append(symbols.bad if replica in fenced and replica != leader else mark)
     width = max((screen.width - LABEL) // len(about), 1)
@@ -347,7 +347,7 @@ def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[Render
             (f"  broker {replica:<5}", "dim"),
             ("".join(cell * min(width, WIDEST) for cell in cells[-len(last) :]), ""),
         ]
-        for replica, cells in drawn.items()
+        for replica, cells in lanes.items()
     ]
     legend = (
         f"{symbols.stays} leader  {symbols.line} in the ISR  {symbols.note} not in it  {symbols.bad} fenced"

@@ -44,7 +44,7 @@ def _range_severity(row: ReplicaRangeRow) -> str | None:
 def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
     """Return what is the same in pairs of replicas, and that one holds offsets outside of the other's log."""
     key = attrgetter("where.dir", "other_dir")
-    of_pairs = [list(own) for _, own in groupby(sorted(rows, key=key), key)]
+    of_pairs = [list(pair) for _, pair in groupby(sorted(rows, key=key), key)]
     outside = [row for row in rows if row.verdict in {"only-here", "only-there"} and row.reason != "missing"]
     more = [*map(_lacks, outside)]
     if len(of_pairs) > 1 and outside:
@@ -60,12 +60,12 @@ def _lacks(row: ReplicaRangeRow) -> str:
 
 def _common_verdict(rows: Sequence[ReplicaRangeRow], of_pairs: Sequence[Sequence[ReplicaRangeRow]]) -> str:
     """Return how many pairs hold the same, and where the first of the others begins to differ."""
-    errors = [[row for row in own if _range_severity(row) == "error"] for own in of_pairs]
-    differing = [own[0] for own in errors if own]
+    errors = [[row for row in pair if _range_severity(row) == "error"] for pair in of_pairs]
+    differing = [pair[0] for pair in errors if pair]
     parted = [row.first_offset for row in rows if has_other_epochs(row)]
     see = "in other leader epochs: see kcli epoch diff."
     if len(of_pairs) > 1:
-        unknown = sum(any(row.verdict == UNKNOWN for row in own) for own in of_pairs)
+        unknown = sum(any(row.verdict == UNKNOWN for row in pair) for pair in of_pairs)
         verdict = f"{len(differing) or 'None'} of {counted(len(of_pairs), 'pair')} of replicas differ."
         verdict += f" The same records are {see}" if parted else ""
         return verdict + (f" {unknown} could not be compared as far as both go." if unknown else "")
@@ -214,10 +214,10 @@ def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
     candidates: dict[str, list[ElectionRow]] = {}
     for row in rows:
         candidates.setdefault(row.candidate, []).append(row)
-    unknown = [path for path, own in candidates.items() if any(_committed(row) == UNKNOWN for row in own)]
+    unknown = [path for path, group in candidates.items() if any(_committed(row) == UNKNOWN for row in group)]
     losses = {
-        path: tuple(max(getattr(row, field) or 0 for row in own) for field in LOSSES)
-        for path, own in candidates.items()
+        path: tuple(max(getattr(row, field) or 0 for row in group) for field in LOSSES)
+        for path, group in candidates.items()
         if path not in unknown
     }
     if not losses:
@@ -226,9 +226,9 @@ def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
     committed, _, below_start, records = losses[best]
     lost = f"{counted(records, 'record')}, {committed or 'none'} of them known to be committed"
     below = f"{counted(below_start, 'offset')} below its log start"
-    what = joined((lost if records else "", below if below_start else "")) or "nothing"
+    loss = joined((lost if records else "", below if below_start else "")) or "nothing"
     doubts = f" Unknown with {joined(names[path] for path in unknown)}." if unknown else ""
-    return f"Least is lost with {names[best]}: {what}.{doubts}"
+    return f"Least is lost with {names[best]}: {loss}.{doubts}"
 
 
 LOSSES = ("committed_records_lost", "bytes_lost", "offsets_below_start", "records_lost")

@@ -98,8 +98,8 @@ def _tried(logs: Sequence[_Log]) -> str:
     tried = {name: 0 for row in rows for name, source in row.settings_from.items() if source == OPTION}
     settings = []
     for name in (name for name in tried if f"local.{name}" not in tried):
-        of = [row for row in rows if name in row.settings_from and hasattr(row, _field_of(name))]
-        values = {getattr(row, _field_of(name)) for row in of}
+        setting_rows = [row for row in rows if name in row.settings_from and hasattr(row, _field_of(name))]
+        values = {getattr(row, _field_of(name)) for row in setting_rows}
         settings.append(f"{name}={values.pop()}" if len(values) == 1 else f"another {name}")
     return ", ".join(settings)
 
@@ -240,7 +240,7 @@ def _cleaner(row: RetentionPartitionRow) -> str:
 def _future(rows: Sequence[RetentionPartitionRow]) -> Iterator[RenderableType]:
     """Yield which logs have a record ahead of the clock, those that are furthest first."""
     first = [(row.future_timestamps[0], row) for row in rows if row.future_timestamps]
-    first.sort(key=lambda each: -each[0].timestamp)
+    first.sort(key=lambda pair: -pair[0].timestamp)
     for record, row in first[:SHOWN_LOGS]:
         producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
         log, time = f"{row.where.topic}-{row.where.partition}", moment(record.timestamp)

@@ -137,14 +137,14 @@ def draw_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[Renderab
     symbols = screen.symbols
     cells = {TO_READ: symbols.stays, OTHERS: symbols.goes, IS_DELETED: symbols.cross}
     by_start = sorted(rows, key=lambda row: row.start_offset)
-    drawn = [(row.start_offset, row.end_offset + 1, cells[_kind(row)]) for row in by_start]
-    drawn.sort(key=lambda span: [*cells.values()].index(span[2]), reverse=True)  # what can be read is on top
+    spans = [(row.start_offset, row.end_offset + 1, cells[_kind(row)]) for row in by_start]
+    spans.sort(key=lambda span: [*cells.values()].index(span[2]), reverse=True)  # what can be read is on top
     cells[NOWHERE] = symbols.warning
     starts = [row.start_offset for row in by_start]
     ends = [*accumulate((row.end_offset + 1 for row in by_start), max, initial=starts[0])]
-    drawn += [(end, start, cells[NOWHERE]) for end, start in zip(ends, starts, strict=False) if start > end]
+    spans += [(end, start, cells[NOWHERE]) for end, start in zip(ends, starts, strict=False) if start > end]
     timeline = Timeline(starts[0], ends[-1], min(screen.width, WIDEST_LINE))
-    line = "".join(timeline.cells(drawn))
+    line = "".join(timeline.cells(spans))
     scale = timeline.labels((offset, offset) for offset in (starts[0], ends[-1] - 1, *starts))
     legend = "   ".join(f"{cell} {kind}" for kind, cell in cells.items() if cell in line)
     return [StyledLines([[(text, "")] for text in (scale, line, legend)], screen), ""]
@@ -355,7 +355,7 @@ def _tier_cells(symbols: Symbols) -> dict[str, str]:
 def draw_rlmm_coverage(answer: TableInput) -> Iterator[RenderableType]:
     """Yield a line of offsets for each partition, from its log start to its log end."""
     groups = groupby(answer.rows, key=lambda row: row.where)
-    partitions = [Coverage(where, tuple(own)) for where, own in groups]
+    partitions = [Coverage(where, tuple(group)) for where, group in groups]
     cells = _tier_cells(answer.screen.symbols)
     width = min(max(answer.screen.width - ROOM_BESIDE_TIERS, LEAST_TIERS), MOST_TIERS)
 

@@ -161,14 +161,14 @@ def merged_replicas(rows: Sequence[Any], key: Callable[[Any], Any]) -> tuple[lis
     if all(len(replicas) == 1 for replicas in partitions.values()):
         return None
     names = replica_names(where for replicas in partitions.values() for where in replicas)
-    listed, having = [], {}
+    first_rows, having = [], {}
     for replicas in partitions.values():
         lines: dict[Any, list[tuple[Where, Any]]] = {}
         for where, replica_rows in replicas.items():
             for row in replica_rows:
                 lines.setdefault(key(row), []).append((where, row))
         for line in (lines[value] for value in sorted(lines)):
-            listed.append(line[0][1])
-            own = dict.fromkeys(names[where.dir] for where, _ in line)
-            having[id(line[0][1])] = "all" if len(own) == len(replicas) > 1 else ", ".join(own)
-    return listed, ShownColumn("REPLICAS", lambda row: having[id(row)], least=20)
+            first_rows.append(line[0][1])
+            dirs = dict.fromkeys(names[where.dir] for where, _ in line)
+            having[id(line[0][1])] = "all" if len(dirs) == len(replicas) > 1 else ", ".join(dirs)
+    return first_rows, ShownColumn("REPLICAS", lambda row: having[id(row)], least=20)

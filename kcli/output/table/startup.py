@@ -68,7 +68,7 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
         if len(rows) <= FEW:
             for row in rows:
                 yield from _files(row, screen)
-        dirs = [log_dir for each in brokers for log_dir in _reached(each) if broker or _is_offline(log_dir)]
+        dirs = [log_dir for row in brokers for log_dir in _reached(row) if broker or _is_offline(log_dir)]
         if len(dirs) > 1 or any(map(_is_offline, dirs)):
             yield from [""] if rows else []
             yield table((*LOG_DIR_COLUMN.column(dirs), *LOG_DIRS), dirs, screen)
@@ -80,7 +80,7 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
                 yield sentences(screen, text, style=STYLES["error"], indent="  ")
 
     def verdict(rows: Sequence[StartupRow]) -> str:
-        lines = [line for each in brokers for line in _verdict(each, rows, _asks(each, brokers))]
+        lines = [line for row in brokers for line in _verdict(row, rows, _voters_condition(row, brokers))]
         return "\n".join([*_quorum(brokers), *lines, *([_total(rows)] if rows else [])])
 
     view = PARTITIONS._replace(below=below, verdict=verdict)
@@ -115,10 +115,10 @@ def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
             yield f"{verdict}{f'; behind: {behind}' if behind else ''}."
 
 
-def _asks(row: StartupBrokerRow, brokers: Sequence[StartupBrokerRow]) -> str:
+def _voters_condition(row: StartupBrokerRow, brokers: Sequence[StartupBrokerRow]) -> str:
     """Return on which voters a broker depends; nothing where a majority of them would start here."""
     voters = {*row.voters}
-    nodes = voters & {each.broker_id for each in brokers if each.cluster_id == row.cluster_id and each.voters}
+    nodes = voters & {node.broker_id for node in brokers if node.cluster_id == row.cluster_id and node.voters}
     if len(nodes) > len(voters) // 2 or not voters:
         return ""
     return f", if a majority of its voters answers: {len(nodes)} of {len(voters)} here"
@@ -142,8 +142,8 @@ def _reasons(rows: Sequence[StartupRow]) -> Iterator[str]:
         yield f"{counted(number_of_rows, 'replica')} {OUTCOME_WORDS[outcome]}: {reason}."
 
 
-def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -> list[str]:
-    """Return whether the broker starts, if its voters answer (`asks`), the cause, and what loses records."""
+def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], condition: str) -> list[str]:
+    """Return whether the broker starts, on which `condition`, the cause, and what loses records."""
     name = _name(row.broker_id)
     release = f"(Kafka {row.kafka_version})"
     cause = [f"{row.cause_path}: {row.reason}."] if row.cause_path else []
@@ -159,8 +159,8 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
     if row.seconds >= 1:
         time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
     cost = f"{size(row.bytes_read)} of logs to read, {time}; {size(row.bytes_needed)} of disk must be free"
-    mine = {log_dir.dir for log_dir in row.log_dirs}
-    strays = [log for log in replicas if _is_left(log) and os.path.dirname(str(log.where.dir)) in mine]
+    dirs = {log_dir.dir for log_dir in row.log_dirs}
+    strays = [log for log in replicas if _is_left(log) and os.path.dirname(str(log.where.dir)) in dirs]
     counts = Counter(row.partitions_by_outcome)
     counts["stray"] -= len(strays)
     lacking = {stray.reason for stray in strays if stray.records_lost != 0}
@@ -176,20 +176,20 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -
             f"{counted(lost, 'record')} lost" if lost else "",
         )
     )
-    what = news or (cost if not asks else "")
+    details = news or (cost if not condition else "")
     if not cause:
         cause = [*_reasons([replica for replica in replicas if replica.where.broker_id == row.broker_id])]
-    colon = "" if not what else "; " if asks else ": "
+    colon = "" if not details else "; " if condition else ": "
     lying = (
         f"{counted(count, '-stray directory', '-stray directories')}: {reason}."
         for reason, count in Counter(stray.reason for stray in strays).items()
     )
-    lines = [f"{name} would start {release}{without}{asks}{colon}{what}.", *cause, *lying]
-    lines += [f"{cost[0].upper()}{cost[1:]}."] if news or asks else []
+    lines = [f"{name} would start {release}{without}{condition}{colon}{details}.", *cause, *lying]
+    lines += [f"{cost[0].upper()}{cost[1:]}."] if news or condition else []
     if row.metadata_path is None and not counts["stray"]:
         lacks = "whole" if CLUSTER_METADATA in (row.cause_path or "") else "readable"
-        what = "what the metadata decides is not judged (--metadata PATH)"
-        lines.append(f"No {lacks} metadata log is here: {what}.")
+        gap = "what the metadata decides is not judged (--metadata PATH)"
+        lines.append(f"No {lacks} metadata log is here: {gap}.")
     return lines
 
 
@@ -227,12 +227,12 @@ def _total(rows: Sequence[StartupRow]) -> str:
     outcomes = Counter(IN_STRAY_DIRECTORIES if _is_left(row) else row.outcome for row in rows)
     lost = sum(row.records_lost or 0 for row in rows)
     unknown = [row for row in rows if row.records_lost is None and row.outcome != FAILS]
-    of_unknown = ""
+    doubt = ""
     if unknown:
-        of = counted(len(unknown), "partition") if len(unknown) > 1 else name_of(unknown[0].where)
-        why = "" if len(unknown) > 1 else f": {unknown[0].reason}"
-        of_unknown = f"of {of} an unknown number{why}"
-    losses = joined((counted(lost, "record") if lost else "", of_unknown))
+        partitions = counted(len(unknown), "partition") if len(unknown) > 1 else name_of(unknown[0].where)
+        reason = "" if len(unknown) > 1 else f": {unknown[0].reason}"
+        doubt = f"of {partitions} an unknown number{reason}"
+    losses = joined((counted(lost, "record") if lost else "", doubt))
     none = "no record that is here" if CREATED_EMPTY in outcomes else "no record"
     texts = {**OUTCOME_WORDS, IN_STRAY_DIRECTORIES: IN_STRAY_DIRECTORIES}
     become = tally({text: outcomes[name] for name, text in texts.items()})
@@ -243,21 +243,21 @@ def _total(rows: Sequence[StartupRow]) -> str:
 def _of_releases(rows: Sequence[StartupReleaseRow]) -> Iterator[str]:
     """Yield for each broker the releases that start it."""
     for broker_id in dict.fromkeys(row.broker_id for row in rows):
-        mine = [row for row in rows if row.broker_id == broker_id and row.outcome not in {FAILS, WAITS}]
+        starts = [row for row in rows if row.broker_id == broker_id and row.outcome not in {FAILS, WAITS}]
         starting, exceptions = (
-            joined(row.kafka_version for row in mine if (row.reason is None) == is_usual)
+            joined(row.kafka_version for row in starts if (row.reason is None) == is_usual)
             for is_usual in (True, False)
         )
-        named = f"Kafka {starting}" if starting else "no release of Kafka that kcli knows"
+        releases = f"Kafka {starting}" if starting else "no release of Kafka that kcli knows"
         exceptions = f"; with {exceptions} as WHY says" if exceptions else ""
-        yield f"{_name(broker_id)} would start with {named}{exceptions}."
+        yield f"{_name(broker_id)} would start with {releases}{exceptions}."
 
 
 def _name(broker_id: int | None) -> str:
     return "The broker" if broker_id is None else f"Broker {broker_id}"
 
 
-def _why(row: StartupReleaseRow) -> str:
+def _reason(row: StartupReleaseRow) -> str:
     """Return why a release does not start as usual; of a log dir that goes offline which file it is."""
     if row.outcome != DEGRADED or row.reason is None:
         return ": ".join(filter(None, (row.error, row.reason)))
@@ -290,7 +290,7 @@ PARTITIONS = table_view(
 )
 STARTUP_RELEASE = table_view(
     ShownColumn("OUTCOME", "outcome"),
-    ShownColumn("WHY", _why, least=30, rank=1),
+    ShownColumn("WHY", _reason, least=30, rank=1),
     shared=(
         SharedColumn("BROKER", lambda row: row.broker_id, "broker {}", kind="number"),
         SharedColumn("KAFKA", lambda row: row.kafka_version, "Kafka {}"),

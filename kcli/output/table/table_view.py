@@ -115,9 +115,9 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     severity = view.severity
     has_marks = severity is not None and any(severity(row) is not None for row in listed)
     marks = [mark_column(severity, screen.symbols)] if severity is not None and has_marks else []
-    drawn = fitted((*marks, *before, *columns, *after), listed, screen) if listed else []
+    measured = fitted((*marks, *before, *columns, *after), listed, screen) if listed else []
     if listed:
-        yield lines_of(drawn, screen)
+        yield lines_of(measured, screen)
     if view.folded and len(listed) < len(rows):
         suffix = " more" if listed else ""
         yield from [""] if listed else []
@@ -125,18 +125,18 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     if view.below is not None:
         yield from view.below(rows, screen)
     closing = view.closing(rows) if view.closing is not None else ""
-    closing = "\n".join(filter(None, (*(column.declared.legend for column in drawn), closing)))
-    again = verdict if len(listed) > ROWS_OF_A_SCREEN and not screen.is_page else ""  # it is out of sight
-    yield from _below(closing, findings_line(findings, explained=screen.is_explained), again, screen)
+    closing = "\n".join(filter(None, (*(column.declared.legend for column in measured), closing)))
+    repeat = verdict if len(listed) > ROWS_OF_A_SCREEN and not screen.is_page else ""  # it is out of sight
+    yield from _below(closing, findings_line(findings, explained=screen.is_explained), repeat, screen)
 
 
 def draw_tables(answer: TableInput, *tables: tuple[TableView, Sequence[Any]]) -> Iterator[RenderableType]:
     """Yield tables of rows one below the other: the first says what is lacking, the last sums up findings."""
-    drawn = [(view, rows) for view, rows in tables if rows]
-    for number, (view, rows) in enumerate(drawn):
+    pairs = [(view, rows) for view, rows in tables if rows]
+    for number, (view, rows) in enumerate(pairs):
         yield from [""] if number else []
         lacks = "" if number else answer.lacks
-        findings = answer.findings if number == len(drawn) - 1 else ()
+        findings = answer.findings if number == len(pairs) - 1 else ()
         yield from draw_table(view, answer._replace(rows=rows, findings=findings, lacks=lacks))
 
 
@@ -191,13 +191,13 @@ SECONDARY = re.compile(r"dir|path|cluster_id|.*_bytes")
 MOST_COLUMNS = 1000
 
 
-def default_view(declared: Sequence[Column], drawn: TableInput) -> TableView:
+def default_view(declared: Sequence[Column], answer: TableInput) -> TableView:
     """Return a view of the columns: the later ones go first where there is no room.
 
     What `Where` and `FromFile` say is in the title as for every view; of rows without them what all rows
     share is there, in place of columns that have room, where not all have.
     """
-    rows, screen, row = drawn.rows, drawn.screen, drawn.rows[0]
+    rows, screen, row = answer.rows, answer.screen, answer.rows[0]
     first = 0 if where_of(row) is None else len(FROM_FILE if hasattr(row, "source") else WHERE)
     columns = [_column(number, column, row) for number, column in enumerate(declared)][first:]
     columns[0] = columns[0]._replace(rank=0)

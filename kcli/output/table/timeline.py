@@ -25,20 +25,20 @@ class Timeline:
 
     def cells(self, ranges: Iterable[tuple[int, int, str]], empty: str = " ") -> list[str]:
         """Return a character for each column; each range is drawn over those before it."""
-        drawn = [empty] * self.width
+        line = [empty] * self.width
         for start, end, cell in ranges:
             columns = self.columns(start, end)
-            drawn[columns] = [cell] * (columns.stop - columns.start)
-        return drawn
+            line[columns] = [cell] * (columns.stop - columns.start)
+        return line
 
     def labels(self, texts: Iterable[tuple[int, object]], line: str = "") -> str:
         """Return `line`, or spaces, with a text at each offset where there is room, first come first."""
-        drawn = list(line.ljust(self.width + (not line)))
-        is_free = [True] * len(drawn)
+        characters = list(line.ljust(self.width + (not line)))
+        is_free = [True] * len(characters)
         for offset, label in texts:
             text = str(label)
-            column = min(self.column(offset), self.width - 1, len(drawn) - len(text))
+            column = min(self.column(offset), self.width - 1, len(characters) - len(text))
             if column >= 0 and all(is_free[max(column - 1, 0) : column + len(text) + 1]):
-                drawn[column : column + len(text)] = text
+                characters[column : column + len(text)] = text
                 is_free[column : column + len(text)] = [False] * len(text)
-        return "".join(drawn).rstrip()
+        return "".join(characters).rstrip()

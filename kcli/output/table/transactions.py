@@ -91,7 +91,7 @@ def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterato
     """Yield why each transaction is open, and the commands that end those that hang."""
     clusters = {row.where.cluster_id for row in rows}
 
-    def of(row: OpenTransactionRow) -> str:
+    def cluster_of(row: OpenTransactionRow) -> str:
         return f" of cluster {row.where.cluster_id}" if len(clusters) > 1 else ""
 
     listed = sorted(rows, key=lambda row: row.hanging is False)[:ROWS_OF_A_SCREEN]
@@ -99,14 +99,14 @@ def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterato
         yield ""
         since = "" if row.start_timestamp is None else f", since {moment(row.start_timestamp)} UTC"
         hangs = f"hangs: {row.reason}" if row.hanging else row.reason
-        transaction = f"{name_of(row.where)}{of(row)} from {row.start_offset}"
+        transaction = f"{name_of(row.where)}{cluster_of(row)} from {row.start_offset}"
         yield sentences(screen, f"{transaction}{since}: {hangs}.")
     if len(listed) < len(rows):
         yield sentences(screen, f"{len(rows) - len(listed)} more: -o wide shows why each is open.")
     commands: dict[str, list[str]] = {}
     for row in rows:
         if row.abort_command is not None:
-            commands.setdefault(of(row), []).append(row.abort_command)
+            commands.setdefault(cluster_of(row), []).append(row.abort_command)
     for of_cluster, lines in commands.items():
         yield ""
         yield sentences(screen, f"To end what hangs{of_cluster}, as aborted:")
