@@ -281,8 +281,7 @@ class ArrowRows:
         if self.view == definitions.FINDINGS:
             yield from self._findings(plan, engine)
         elif plan.reduce is None:
-            job = Job(partial(self._map, plan.job))
-            yield from engine(job, plan.units) if plan.units else ()
+            yield from engine(Job(partial(self._map, plan.job)), plan.units) if plan.units else ()
         else:
             units = {unit.number: unit for unit in plan.units}
             for outcome in engine(Job(plan.job, plan.reduce(plan.file_set)), plan.units) if units else ():
