@@ -59,14 +59,14 @@ def draw_check(answer: TableInput) -> TableView:
     refused = {finding.dir for finding in findings if finding.code in CAUSES}
 
     def worst(row: CheckRow) -> str:
-        if _is_left(row, refused):
+        if _is_unserved(row, refused):
             return "; ".join(["its log dir goes offline", *codes(of_dir.get(row.where.dir, ()))[:MOST_CODES]])
-        own = [
+        file_findings = [
             finding
             for finding in orphans
-            if os.path.dirname(finding.dir or finding.path or "") == row.where.dir
+            if row.is_log_dir and os.path.dirname(finding.dir or finding.path or "") == row.where.dir
         ]
-        return _in_words([*of_dir.get(row.where.dir, ()), *(own if row.is_log_dir else ())], first_lines)
+        return _worst_text([*of_dir.get(row.where.dir, ()), *file_findings], first_lines)
 
     return table_view(
         RESULT,
@@ -143,7 +143,7 @@ def _checked(rows: Sequence[CheckRow]) -> str:
     return f"Checked: {joined((contents, CHECKED_TOO if is_full_check else ''))}." if partitions else ""
 
 
-def _in_words(findings: Sequence[Finding], causes: Sequence[Finding] = ()) -> str:
+def _worst_text(findings: Sequence[Finding], causes: Sequence[Finding] = ()) -> str:
     """Return what the worst finding says, in short if it is one of `causes`, and the codes of the others."""
     above = [finding for finding in findings if finding.severity != SEVERITIES[0]]
     if not above:
@@ -157,14 +157,14 @@ def _in_words(findings: Sequence[Finding], causes: Sequence[Finding] = ()) -> st
     return f"{worst} {message}{tail}"
 
 
-def _is_left(row: CheckRow, refused: Container[str | None]) -> bool:
+def _is_unserved(row: CheckRow, refused: Container[str | None]) -> bool:
     """Whether a log that would load is left with its log dir: none of the directories that are `refused`."""
     return row.result == WILL_NOT_LOAD and not (row.is_log_dir or row.where.dir in refused)
 
 
 def _verdict(rows: Sequence[CheckRow], refused: Container[str | None]) -> str:
     """Return how many partitions have each result, and how many log dirs are not clean."""
-    unserved = sum(_is_left(row, refused) for row in rows)
+    unserved = sum(_is_unserved(row, refused) for row in rows)
     of_log_dirs = Counter(row.result for row in rows if row.is_log_dir)
     of_partitions = Counter(row.result for row in rows if not row.is_log_dir)
     nouns = ((of_log_dirs, "log dir"), (of_partitions, "partition"))

@@ -302,8 +302,8 @@ def _facts(row: MetadataChangeRow) -> str:
     """Return what changes, in a few words."""
     names = [name for name, value in {**row.before, **row.after}.items() if value not in (row.name, [], None)]
     if row.kind in {"partition", "broker", "topic", "controller", "voter"}:
-        in_words = FACTS_IN_WORDS if row.before else ("leader", "replicas")
-        names = [name for name in names if name in in_words]
+        fact_names = FACTS_IN_WORDS if row.before else ("leader", "replicas")
+        names = [name for name in names if name in fact_names]
     sides = (row.before, row.after)
     suffix = "" if row.change == "deleted" else " removed"
     texts = (
@@ -387,12 +387,12 @@ def draw_metadata_change(answer: TableInput) -> TableView:
         ShownColumn(header, _pair(fact), "changed text", rank)
         for rank, (header, fact) in enumerate(PARTITION_FACTS.items())
     ]
-    in_words = (ShownColumn("OF", lambda row: ": ".join(filter(None, (row.name, _facts(row)))), least=30),)
+    facts = (ShownColumn("OF", lambda row: ": ".join(filter(None, (row.name, _facts(row)))), least=30),)
     view = table_view(
         ShownColumn("OFFSET", "metadata_offset", "number"),
         ShownColumn("TIME (UTC)", "timestamp", "time of day"),
         ShownColumn("CHANGE", _change, style="bold"),
-        *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if is_of_one else in_words),
+        *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if is_of_one else facts),
         shared=PLACE,
         verdict=_changes_verdict,
         severity=lambda row: (
@@ -432,8 +432,9 @@ def _differences(rows: Sequence[MetadataDifferenceRow], screen: Screen) -> Itera
 
 def _value(text: str | None) -> str | None:
     """Return a value, of a list of numbers as 1,2,3."""
-    is_plain = text is not None and text.startswith("[") and text.strip("[]0123456789,") == ""
-    return (text.strip("[]") or None) if is_plain and text is not None else text
+    if text is None or not text.startswith("[") or text.strip("[]0123456789,"):
+        return text
+    return text.strip("[]") or None
 
 
 METADATA_DIFFERENCE = table_view(
