@@ -70,7 +70,7 @@ def shown_as(options: DumpOptions) -> Show | None:
     return MODES[options.bytes_as] if options.bytes_as not in {None, "base64"} else None
 
 
-def words_of(data: bytes, options: DumpOptions) -> str:
+def shown_text(data: bytes, options: DumpOptions) -> str:
     """Return how key or payload is printed in text where it is not as kafka-dump-log prints it."""
     if options.salt is not None:
         return f"{len(data)} bytes, hash {salted(data, options.salt)}"

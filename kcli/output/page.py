@@ -1,6 +1,6 @@
 """Pages for people, in markdown and HTML: what the terminal shows, in blocks, with nothing cut or folded.
 
-A page takes as much memory as MOST_KEPT rows of MOST_BYTES together, whatever a command reads.
+A page takes as much memory as ROWS_OF_A_PAGE rows of MOST_BYTES together, whatever a command reads.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from kcli.rows import Failure, Item
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-MOST_KEPT = 50_000
+ROWS_OF_A_PAGE = 50_000
 MOST_BYTES = 64 << 20
 MOST_LISTED = 5000
 """Rows of a table."""
@@ -80,7 +80,7 @@ def page_of(rows: Iterable[Item], view: View, tail: Tail) -> Page:
     count = size = 0
     for row in view.chosen(rows):
         count += 1
-        if len(items) < MOST_KEPT and size < MOST_BYTES:
+        if len(items) < ROWS_OF_A_PAGE and size < MOST_BYTES:
             items.append(row)
             size += bytes_of(row)
     findings, failures = tail()

@@ -67,7 +67,7 @@ Report: TypeAlias = Callable[[Iterable[Finding]], None]
 
 MEMORY = "25%"
 """Of the machine's: a broker may run beside. Beyond it DuckDB writes temporary files."""
-HELD = 4
+WAITING_BATCHES = 4
 """Batches of an answer that wait for their reader."""
 ROWS_A_BATCH_OF_DUCKDB = 10_000
 
@@ -184,7 +184,7 @@ class Session:
         source.failed = None
         source.refused = []
         source.scan_time = datetime.now(UTC)
-        results: queue.Queue[Any] = queue.Queue(HELD)
+        results: queue.Queue[Any] = queue.Queue(WAITING_BATCHES)
         thread = threading.Thread(target=self._run, args=(text, results))
         thread.start()
         try:

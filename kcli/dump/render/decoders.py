@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
-from kcli.dump.bytes_as import words_of
+from kcli.dump.bytes_as import shown_text
 from kcli.dump.options import DECODED_TOPICS, DumpOptions
 from kcli.dump.render.lines import Shown, java_string
 from kcli.logdir.targets import Target
@@ -81,7 +81,7 @@ def shown_contents(record: "AnyRecord", options: DumpOptions) -> tuple[Shown, st
         return shown_with(
             DECODER_CLASSES[options.key_decoder], DECODER_CLASSES[options.value_decoder], record
         )
-    key, value = (None if data is None else words_of(data, options) for data in (record.key, record.value))
+    key, value = (None if data is None else shown_text(data, options) for data in (record.key, record.value))
     return Shown(key, value), None
 
 

@@ -20,7 +20,7 @@ from formats.names import LOG
 from formats.record_columns import RecordColumns
 from formats.types import Buffer
 from kcli.dump.blocks import Block, Ints, contents_at, records_at
-from kcli.dump.bytes_as import describe_contents, salted, words_of
+from kcli.dump.bytes_as import describe_contents, salted, shown_text
 from kcli.dump.options import STRING_DECODER, DumpOptions
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
@@ -335,6 +335,6 @@ def _control_texts(
         printed[number] = (
             control_text(marker)
             if is_shown
-            else f" controlType: {marker.name}({marker.type}) {words_of(record.value or b'', options)}"
+            else f" controlType: {marker.name}({marker.type}) {shown_text(record.value or b'', options)}"
         )
     return strings(printed)

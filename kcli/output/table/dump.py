@@ -235,7 +235,7 @@ def _key_or_value(
         yield f"{name}, {length}", contents(value, sys.maxsize)
     for field, item in (decoded or {}).items():
         for number, entry in enumerate(item if _has_structures(item) else [item]):
-            text = _in_words(field, entry, meaning)
+            text = _text_of(field, entry, meaning)
             yield "" if number else f"  {field}", text[1:-1] if isinstance(entry, dict) else text
 
 
@@ -243,12 +243,12 @@ def _has_structures(value: object) -> bool:
     return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
-def _in_words(field: str, value: Any, meaning: Meaning) -> str:
+def _text_of(field: str, value: Any, meaning: Meaning) -> str:
     """Return a part of a decoded value, and behind a code or an id what it means."""
     if isinstance(value, dict):
-        return f"{{{' '.join(f'{name}={_in_words(name, item, meaning)}' for name, item in value.items())}}}"
+        return f"{{{' '.join(f'{name}={_text_of(name, item, meaning)}' for name, item in value.items())}}}"
     if _has_structures(value):
-        return f"[{', '.join(_in_words(field, item, meaning) for item in value)}]"
+        return f"[{', '.join(_text_of(field, item, meaning) for item in value)}]"
     text = "null" if value is None else contents(value, sys.maxsize)
     name = meaning(field, value)
     return text if name is None else f"{text} ({name})"

@@ -124,7 +124,7 @@ def _voters_condition(row: StartupBrokerRow, brokers: Sequence[StartupBrokerRow]
     return f", if a majority of its voters answers: {len(nodes)} of {len(voters)} here"
 
 
-def _is_left(row: StartupRow) -> bool:
+def _is_stray(row: StartupRow) -> bool:
     """Whether a row is of a directory that is -stray already."""
     return row.outcome == "stray" and str(row.where.dir).endswith("-stray")
 
@@ -135,7 +135,7 @@ def _reasons(rows: Sequence[StartupRow]) -> Iterator[str]:
         (row.outcome, row.reason)
         for row in rows
         if row.outcome in LOSE
-        and not _is_left(row)
+        and not _is_stray(row)
         and (row.records_lost != 0 or row.outcome == CREATED_EMPTY)
     )
     for (outcome, reason), number_of_rows in counts.most_common(MOST_REASONS):
@@ -160,7 +160,7 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], condition: s
         time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
     cost = f"{size(row.bytes_read)} of logs to read, {time}; {size(row.bytes_needed)} of disk must be free"
     dirs = {log_dir.dir for log_dir in row.log_dirs}
-    strays = [log for log in replicas if _is_left(log) and os.path.dirname(str(log.where.dir)) in dirs]
+    strays = [log for log in replicas if _is_stray(log) and os.path.dirname(str(log.where.dir)) in dirs]
     counts = Counter(row.partitions_by_outcome)
     counts["stray"] -= len(strays)
     lacking = {stray.reason for stray in strays if stray.records_lost != 0}
@@ -204,7 +204,7 @@ NOT_REACHED: Any = "not reached"
 def _severity(row: StartupRow) -> str | None:
     if row.outcome == FAILS:
         return "error"
-    is_usual = row.outcome in {LOADS, "deleted"} or _is_left(row)
+    is_usual = row.outcome in {LOADS, "deleted"} or _is_stray(row)
     return None if is_usual and row.records_lost == 0 else "warning"
 
 
@@ -224,7 +224,7 @@ def _changes(row: StartupRow) -> str:
 
 def _total(rows: Sequence[StartupRow]) -> str:
     """Return how many replicas have each outcome, and how many records are lost."""
-    outcomes = Counter(IN_STRAY_DIRECTORIES if _is_left(row) else row.outcome for row in rows)
+    outcomes = Counter(IN_STRAY_DIRECTORIES if _is_stray(row) else row.outcome for row in rows)
     lost = sum(row.records_lost or 0 for row in rows)
     unknown = [row for row in rows if row.records_lost is None and row.outcome != FAILS]
     doubt = ""

@@ -95,7 +95,7 @@ def test_escaped_text_reads_as_it_was():
 
 def test_what_is_left_out_is_said(monkeypatch):
     rows = [RlmmPartitionRow("t", partition, partition) for partition in range(7)]
-    monkeypatch.setattr(module, "MOST_KEPT", 5)
+    monkeypatch.setattr(module, "ROWS_OF_A_PAGE", 5)
     monkeypatch.setattr(module, "MOST_LISTED", 3)
     text = write(write_markdown, rows, "rlmm partition")
     assert text.count("| t ") == 3
