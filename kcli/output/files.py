@@ -192,8 +192,7 @@ def nothing() -> tuple[list[Finding], list[Failure]]:
 def _messages(name: str, columns: Iterable[str], required: Collection[str]) -> RowType:
     kinds = {"position": "int"}
     return RowType(
-        name,
-        tuple(Column(column, kinds.get(column, "str"), column not in required, "") for column in columns),
+        name, tuple(Column(field, kinds.get(field, "str"), field not in required, "") for field in columns)
     )
 
 

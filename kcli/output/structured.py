@@ -116,9 +116,7 @@ def _write_cells(
     """Write rows, and a header for each type; a failure without any row must not look like an empty table."""
     style = view.style
     headers = {
-        row_type.name: style.comma.join(map(style.cell, view.names_of(row_type))) + "\n"
-        if view.headers
-        else ""
+        row_type.name: (style.comma.join(map(style.cell, view.names_of(row_type))) + "\n") * view.headers
         for row_type in view.types
     }
     above = None

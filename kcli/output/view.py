@@ -219,9 +219,7 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
                 f"{'--out FILE.ndjson' if options.to_file else '-o ndjson'}, for output as {options.output}"
             )
     keys = () if options.sort is None else map(str.strip, options.sort.split(","))
-    order = [
-        (_checked_column(key.removeprefix("-"), types, "--sort", command), key[:1] == "-") for key in keys
-    ]
+    order = [(_column(key.removeprefix("-"), types, "--sort", command), key[:1] == "-") for key in keys]
     condition = None if options.where is None else _condition(options.where, types, command)
     return View(
         command=command,
@@ -277,7 +275,7 @@ def _columns(
         row_type._replace(columns=tuple(column for column, _ in _with_head(row_type, head)))
         for row_type in types
     )
-    names = tuple(_checked_column(name.strip(), types, "--columns", command) for name in text.split(","))
+    names = tuple(_column(name.strip(), types, "--columns", command) for name in text.split(","))
     if len(set(names)) < len(names):
         raise ViewError(f"--columns {text}: a column is named twice")
     return names
@@ -290,7 +288,7 @@ def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Conditio
     where = Condition(text, clock_ms())
     try:
         for name in columns_of(text):
-            _checked_column(name, types, "--where", command)
+            _column(name, types, "--where", command)
         for row_type in types:
             keeps(where, row_type)
     except WhereError as error:
@@ -298,7 +296,7 @@ def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Conditio
     return where
 
 
-def _checked_column(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:
+def _column(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:
     columns = list(dict.fromkeys(column for row_type in types for column in row_type.names))
     if name not in columns:
         advice = did_you_mean(name, columns)

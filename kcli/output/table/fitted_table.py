@@ -186,9 +186,7 @@ def _in_parts(line: str, width: int) -> list[str]:
 
 def _lines(columns: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
     if any(column.declared.header for column in columns):
-        yield _line(
-            (column.declared.header, "bold", column.width, column.declared.is_right) for column in columns
-        )
+        yield _line((head.declared.header, "bold", head.width, head.declared.is_right) for head in columns)
     cells = [
         [
             Cell(_folded(text, column, symbols), style, column.width, column.declared.is_right)

@@ -84,9 +84,7 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
     rows, screen, findings, is_sorted, all_findings, lacks = answer
     columns, days = _without_day(view.columns, rows)
-    places = (
-        column._replace(rank=view.ranks.get(column.header, column.rank)) for column in where_columns(rows)
-    )
+    places = (value._replace(rank=view.ranks.get(value.header, value.rank)) for value in where_columns(rows))
     shared = sorted([*places, *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
@@ -206,10 +204,8 @@ def default_view(declared: Sequence[Column], answer: TableInput) -> TableView:
         shared = [column for column in has_room if len(set(column.cells)) == 1 < len(rows)]
         if not shared or len(shared) == len(columns):
             break
-        facts += [f"{column.declared.header} {column.cells[0]}" for column in shared]
-        columns = [
-            column for column in columns if all(column is not measured.declared for measured in shared)
-        ]
+        facts += [f"{fact.declared.header} {fact.cells[0]}" for fact in shared]
+        columns = [column for column in columns if all(column is not fact.declared for fact in shared)]
         best = min(range(len(columns)), key=lambda number: columns[number].rank)
         columns[best] = columns[best]._replace(rank=0)
     return TableView(columns, facts=lambda _: facts, below=partial(_count_hidden, columns))
