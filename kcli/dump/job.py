@@ -192,8 +192,8 @@ class Dump:
                     files, non_files = listed(target.path)
                     result.notes.extend(unexpected_names(target, files, non_files))
                     has_tail = self.options.tail is not None
-                    inside = iter([target]) if has_tail else self._inside(target, files, non_files)
-                    result.targets.extend(filter(self._is_shown, inside))
+                    targets = iter([target]) if has_tail else self._inside(target, files, non_files)
+                    result.targets.extend(filter(self._is_shown, targets))
             except FileError as error:
                 result.miss(target, error)
         failed = {failure.path for failure in file_set.failures}

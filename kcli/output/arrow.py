@@ -60,7 +60,7 @@ def _array(values: Sequence[Any], column: Column, kind: DataType) -> Any:
     try:
         return column_of(values, kind)
     except (UnicodeEncodeError, OverflowError):
-        return column_of([_mended(value) for value in values], kind)
+        return column_of([_encodable(value) for value in values], kind)
 
 
 def _nested(json_schema: Schema) -> DataType:
@@ -112,20 +112,20 @@ def _closed(value: Any, json_schema: Schema) -> Any:
     if kind == "array":
         return [_closed(item, json_schema["items"]) for item in value]
     if kind == "object":
-        return {name: _closed(value[name], inside) for name, inside in json_schema["properties"].items()}
+        return {name: _closed(value[name], schema) for name, schema in json_schema["properties"].items()}
     return compact(value) if kind == "open" else value
 
 
-def _mended(value: Any) -> Any:
+def _encodable(value: Any) -> Any:
     """Return a value that Arrow can hold."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, int) and not isinstance(value, bool):
         return (value + SIGN) % (2 * SIGN) - SIGN
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [_encodable(item) for item in value]
     if isinstance(value, dict):
-        return {name: _mended(inside) for name, inside in value.items()}
+        return {name: _encodable(item) for name, item in value.items()}
     return value
 
 

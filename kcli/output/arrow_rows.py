@@ -142,9 +142,9 @@ def _of_flat(scalar: Any) -> Value:
 def _plain(value: Any) -> Value:
     """Return a value of Python that Arrow gives as one that every output format takes."""
     if isinstance(value, dict):
-        return {name: _plain(inside) for name, inside in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if type(value) in {list, tuple}:
-        return [_plain(inside) for inside in value]
+        return [_plain(item) for item in value]
     return value if isinstance(value, (NoneType, int, str, bytes)) else _CONVERT.get(type(value), str)(value)
 
 

@@ -51,14 +51,14 @@ def json_slices(
         yield from base64_slices(value)
         yield '"'
     elif isinstance(value, dict):
-        for number, (name, inside) in enumerate(value.items()):
+        for number, (name, item) in enumerate(value.items()):
             yield f"{comma if number else '{'}{encode(name)}{colon}"
-            yield from json_slices(inside, encode, comma, colon)
+            yield from json_slices(item, encode, comma, colon)
         yield "}"
     else:
-        for number, inside in enumerate(value):
+        for number, item in enumerate(value):
             yield comma if number else "["
-            yield from json_slices(inside, encode, comma, colon)
+            yield from json_slices(item, encode, comma, colon)
         yield "]"
 
 

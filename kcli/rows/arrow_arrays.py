@@ -79,9 +79,9 @@ def column(values: Sequence[Any], kind: DataType, *, nullable: bool = True) -> A
     children: list[Array] = []
     if pa.types.is_struct(kind):
         for field in kind:
-            inside = [None if value is None else value[field.name] for value in values]
+            items = [None if value is None else value[field.name] for value in values]
             is_nullable = field.nullable or pa.types.is_struct(field.type)
-            children.append(column(inside, field.type, nullable=is_nullable))
+            children.append(column(items, field.type, nullable=is_nullable))
     elif pa.types.is_list(kind):
         lists = [value or () for value in values]
         buffers.append(_ends(lists))

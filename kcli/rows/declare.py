@@ -200,7 +200,7 @@ def _schema(annotation: Any) -> Schema:
     kind = getattr(kind, "__supertype__", kind)  # a NewType
     origin = get_origin(kind)
     if _is_named_tuple(kind):
-        return record({name: _schema(inside) for name, inside in kind.__annotations__.items()})
+        return record({name: _schema(annotation) for name, annotation in kind.__annotations__.items()})
     if origin is tuple:
         return {"type": "array", "items": _schema(get_args(kind)[0])}
     if origin is Literal:

@@ -92,7 +92,7 @@ def _bar(log: _Log, symbols: Symbols) -> str:
     return "".join(Timeline(0, ends[-1], BAR).cells(ranges)) if log.size else ""
 
 
-def _tried(logs: Sequence[_Log]) -> str:
+def _trial_settings(logs: Sequence[_Log]) -> str:
     """Return the settings that are tried, those of options; each with its value where all logs have one."""
     rows = [log.totals for log in logs if log.totals is not None]
     tried = {name: 0 for row in rows for name, source in row.settings_from.items() if source == OPTION}
@@ -156,11 +156,11 @@ def _verdict(logs: Sequence[_Log]) -> str:
         waiting += f" With -delete directories go {size(leaving)}."
     unsure = sum(row.action is None for log in logs for row in log.segments)
     waiting += f" If they are copied: {unsure} more." if unsure else ""
-    tried, instead = _tried(logs), ""
-    if tried:
+    trial, instead = _trial_settings(logs), ""
+    if trial:
         now = sum(log.going_now or 0 for log in logs)
         instead = ", as now" if now == freed_bytes else f", instead of {size(now)} now"
-    look = f"With {tried} the next look" if tried else "The next look"
+    look = f"With {trial} the next look" if trial else "The next look"
     return f"{look} deletes {what} of {total}{instead}.{waiting}"
 
 

@@ -161,7 +161,7 @@ def _epochs(row: RemoteSegmentRow) -> str:
     return "..".join(str(epoch) for epoch in dict.fromkeys((epochs[0], epochs[-1]))) if epochs else ""
 
 
-def _took(row: RemoteSegmentRow) -> int | None:
+def _copy_duration(row: RemoteSegmentRow) -> int | None:
     begin, end = row.copy_started_ms, row.copy_finished_ms
     return None if begin is None or end is None else max(end - begin, 0)
 
@@ -183,7 +183,7 @@ SEGMENT_VIEW = table_view(
     ShownColumn("EPOCH", _epochs, rank=5),
     ShownColumn("SIZE", "segment_size_bytes", "size", rank=2),
     ShownColumn("COPIED (UTC)", "copy_finished_ms", "time of day", rank=1),
-    ShownColumn("TOOK", _took, "duration", rank=4),
+    ShownColumn("TOOK", _copy_duration, "duration", rank=4),
     ShownColumn("BY", "broker_id", "number", rank=3),
     ShownColumn("STATE", lambda row: SEGMENT_TEXTS.get(_state(row), _state(row)), style=STATE_STYLES.get),
     severity=lambda row: "warning" if row.state in UNFINISHED else None,
@@ -215,7 +215,7 @@ REMOTE_HISTORY = table_view(
 )
 
 
-def _adds(row: RemoteReplayRow) -> str:
+def _additions(row: RemoteReplayRow) -> str:
     counts = {"more": row.segments_added, "changed": row.segments_changed, "gone": row.segments_removed}
     return tally(counts) or "nothing"
 
@@ -227,7 +227,7 @@ REMOTE_REPLAY = table_view(
     ShownColumn("AS EVENTS", lambda row: YES_OR_NO[row.is_as_events]),
     ShownColumn("EVENTS TO", "last_offset", "number", rank=1),
     ShownColumn("AFTER", "events_after", "count"),
-    ShownColumn("REPLAY ADDS", _adds),
+    ShownColumn("REPLAY ADDS", _additions),
     severity=lambda row: "warning" if row.is_as_events is False else None,
     shared=(NAME, METADATA._replace(header="METADATA", kind="number"), DIR),
     facts=lambda rows: [counted(len(rows), "remote_log_snapshot")],

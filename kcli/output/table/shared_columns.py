@@ -161,7 +161,7 @@ def merged_replicas(rows: Sequence[Any], key: Callable[[Any], Any]) -> tuple[lis
     if all(len(replicas) == 1 for replicas in partitions.values()):
         return None
     names = replica_names(where for replicas in partitions.values() for where in replicas)
-    first_rows, having = [], {}
+    first_rows, holders = [], {}
     for replicas in partitions.values():
         lines: dict[Any, list[tuple[Where, Any]]] = {}
         for where, replica_rows in replicas.items():
@@ -170,5 +170,5 @@ def merged_replicas(rows: Sequence[Any], key: Callable[[Any], Any]) -> tuple[lis
         for line in (lines[value] for value in sorted(lines)):
             first_rows.append(line[0][1])
             dirs = dict.fromkeys(names[where.dir] for where, _ in line)
-            having[id(line[0][1])] = "all" if len(dirs) == len(replicas) > 1 else ", ".join(dirs)
-    return first_rows, ShownColumn("REPLICAS", lambda row: having[id(row)], least=20)
+            holders[id(line[0][1])] = "all" if len(dirs) == len(replicas) > 1 else ", ".join(dirs)
+    return first_rows, ShownColumn("REPLICAS", lambda row: holders[id(row)], least=20)

@@ -68,7 +68,7 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
         if len(rows) <= FEW:
             for row in rows:
                 yield from _files(row, screen)
-        dirs = [log_dir for row in brokers for log_dir in _reached(row) if broker or _is_offline(log_dir)]
+        dirs = [log_dir for row in brokers for log_dir in _log_dirs_of(row) if broker or _is_offline(log_dir)]
         if len(dirs) > 1 or any(map(_is_offline, dirs)):
             yield from [""] if rows else []
             yield table((*LOG_DIR_COLUMN.column(dirs), *LOG_DIRS), dirs, screen)
@@ -94,7 +94,7 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
 draw_startup_broker = draw_startup
 
 
-def _reached(broker: StartupBrokerRow) -> Iterator[StartedLogDir]:
+def _log_dirs_of(broker: StartupBrokerRow) -> Iterator[StartedLogDir]:
     """Yield the log dirs of a broker: one that does not start reaches none."""
     for log_dir in broker.log_dirs:
         is_reached = broker.outcome not in {FAILS, WAITS} or _is_offline(log_dir)
@@ -180,11 +180,11 @@ def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], condition: s
     if not cause:
         cause = [*_reasons([replica for replica in replicas if replica.where.broker_id == row.broker_id])]
     colon = "" if not details else "; " if condition else ": "
-    lying = (
+    reasons = (
         f"{counted(count, '-stray directory', '-stray directories')}: {reason}."
         for reason, count in Counter(stray.reason for stray in strays).items()
     )
-    lines = [f"{name} would start {release}{without}{condition}{colon}{details}.", *cause, *lying]
+    lines = [f"{name} would start {release}{without}{condition}{colon}{details}.", *cause, *reasons]
     lines += [f"{cost[0].upper()}{cost[1:]}."] if news or condition else []
     if row.metadata_path is None and not counts["stray"]:
         lacks = "whole" if CLUSTER_METADATA in (row.cause_path or "") else "readable"
