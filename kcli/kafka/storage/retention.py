@@ -152,7 +152,7 @@ def delete_old_segments(
     ages = [now_ms - each.largest_timestamp for each in left]
     aged = [_aged(*each) if 0 <= retention_ms < each[1] else None for each in zip(left, ages, strict=True)]
     take(BY_TIME, aged)
-    verdicts += _kept(left, blocked, retention_ms, bounds, now_ms)
+    verdicts += _kept(left, blocked, (retention_ms, retention_bytes), bounds, now_ms)
     timed = [each._replace(deletable_at=at) for each, at in zip(verdicts[first:], times, strict=True)]
     return verdicts[:first] + timed
 
@@ -202,13 +202,19 @@ def _deletable_at(
 def _kept(
     left: Sequence[LocalSegment],
     blocked: tuple[str, str] | None,
-    retention_ms: int,
+    limits: tuple[int, int],
     bounds: DeletionBounds,
     now_ms: int,
 ) -> Iterator[LocalVerdict]:
-    """Yield why segments stay: the oldest has a reason of its own, and keeps the others."""
+    """Yield why segments stay, by limits in ms and bytes: the oldest for itself, and it keeps the others."""
+    retention_ms, retention_bytes = limits
     for segment in left[:1]:
-        own = _within_limits(segment, retention_ms, now_ms)
+        reasons = []
+        if retention_ms >= 0:
+            reasons.append(_age_left(segment, retention_ms, now_ms))
+        if retention_bytes >= 0:
+            reasons.append(f"less than {BY_SIZE} without it")
+        own = WITHIN_LIMITS, "; ".join(reasons) or "no limit"
         if retention_ms >= 0 and len(left) == 1 and not segment.size:
             own = ACTIVE, ACTIVE_AND_EMPTY
         yield LocalVerdict(segment, NO_RULE, *(blocked or own))
@@ -219,9 +225,7 @@ def _kept(
         yield LocalVerdict(segment, NO_RULE, OLDER_STAYS, "an older segment is kept", None, blocker)
 
 
-def _within_limits(segment: LocalSegment, retention_ms: int, now_ms: int) -> tuple[str, str]:
-    if retention_ms < 0:
-        return WITHIN_LIMITS, "within the limits"
+def _age_left(segment: LocalSegment, retention_ms: int, now_ms: int) -> str:
     age = now_ms - segment.largest_timestamp
     reason = f"by time in {duration(max(retention_ms - age, 0))}"
     what = "newest record" if segment.has_timestamps else "file"
@@ -229,4 +233,4 @@ def _within_limits(segment: LocalSegment, retention_ms: int, now_ms: int) -> tup
         reason += f": its {what} lies {duration(-age)} ahead of the clock"
     elif segment.size and not segment.has_timestamps:
         reason += f": {NO_TIME_ENTRY}"
-    return WITHIN_LIMITS, reason
+    return reason

@@ -83,6 +83,21 @@ def test_nothing_goes_above_the_high_watermark(make):
     assert column(segments, "deletable_at") == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"retention_ms": -1}, "no limit"),
+        ({"retention_ms": -1, "retention_bytes": 200}, "less than retention.bytes without it"),
+        ({"retention_bytes": 200}, "by time in 7 d; less than retention.bytes without it"),
+    ],
+)
+def test_the_oldest_that_stays_says_which_limits_keep_it(make, limits, reason):
+    log, segments = answer(make(0, 0), **limits)
+    assert segments[0]["size"] < 200 < log["size"]
+    assert column(segments, "action") == ["keep", "keep"]
+    assert column(segments, "reason") == [reason, "an older segment is kept"]
+
+
 def test_a_policy_without_delete_has_no_limits(make):
     log, segments = answer(make(2 * WEEK, 1), cleanup_policy="compact")
     assert column(segments, "action") == ["keep", "keep"]
