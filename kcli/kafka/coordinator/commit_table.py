@@ -98,15 +98,15 @@ class CommitTable:
 
     def _slots_of(self, records: "CoordinatorRecords", hashes: Hashes) -> "Ints":
         """Return the slots of keys; those that are new get one."""
-        place = self._direct[hashes >> self._shift]
-        known = self._hashes[place] == hashes if len(self._hashes) else np.zeros(len(hashes), np.bool_)
-        if not known.all():
-            others = ~known
-            place[others] = np.minimum(np.searchsorted(self._hashes, hashes[others]), len(self._hashes) - 1)
-            known[others] = self._hashes[place[others]] == hashes[others] if len(self._hashes) else False
-        if not known.all():
-            new, first = np.unique(hashes[~known], return_index=True)
-            numbers = (~known).nonzero()[0][first]
+        index = self._direct[hashes >> self._shift]
+        is_known = self._hashes[index] == hashes if len(self._hashes) else np.zeros(len(hashes), np.bool_)
+        if not is_known.all():
+            misses = ~is_known
+            index[misses] = np.minimum(np.searchsorted(self._hashes, hashes[misses]), len(self._hashes) - 1)
+            is_known[misses] = self._hashes[index[misses]] == hashes[misses] if len(self._hashes) else False
+        if not is_known.all():
+            new, first = np.unique(hashes[~is_known], return_index=True)
+            numbers = (~is_known).nonzero()[0][first]
             slots = [self._slot((records.key(number) or b"")[TYPE_SIZE:]) for number in numbers]
             every = np.concatenate((self._hashes, new))
             order = np.argsort(every, kind="stable")
@@ -115,15 +115,15 @@ class CommitTable:
             bits = (DIRECT * len(every)).bit_length()
             self._direct, self._shift = np.zeros(1 << bits, np.int64), np.uint64(64 - bits)
             self._direct[self._hashes >> self._shift] = np.arange(len(every))
-            place = np.searchsorted(self._hashes, hashes)
-        result: Ints = self._slot_of_hash[place]
+            index = np.searchsorted(self._hashes, hashes)
+        result: Ints = self._slot_of_hash[index]
         return result
 
     def _slot(self, key: CommitKey) -> int:
         slot = self._slots.setdefault(key, len(self._slots))
         if slot == len(self._size):
-            both = self._offset, self._timestamp
-            self._offset, self._timestamp = (np.resize(one, 2 * slot) for one in both)
+            columns = self._offset, self._timestamp
+            self._offset, self._timestamp = (np.resize(column, 2 * slot) for column in columns)
             self._size = np.concatenate((self._size, np.full(slot, NO_COMMIT)))
             self._value = np.concatenate((self._value, np.zeros_like(self._value)))
         return slot
@@ -138,11 +138,11 @@ def hash_bytes(data: bytes, start: "Ints", length: "Ints") -> Hashes:
     """Return a hash of each of some pieces of data, of which eight bytes or more follow the last."""
     words = np.ndarray((max(len(data) - WORD + 1, 0),), "<u8", data, strides=(1,))
     hashes = SEED ^ length.astype(np.uint64)
-    for at in range(0, int(length.max(initial=0)), WORD):
-        left = length - at
-        word = words[np.minimum(start + np.minimum(at, length), len(words) - 1)]
-        shift = (np.clip(WORD - left, 0, WORD - 1) * 8).astype(np.uint64)
-        word &= np.where(left > 0, ALL_BITS >> shift, np.uint64(0))
+    for begin in range(0, int(length.max(initial=0)), WORD):
+        remaining = length - begin
+        word = words[np.minimum(start + np.minimum(begin, length), len(words) - 1)]
+        shift = (np.clip(WORD - remaining, 0, WORD - 1) * 8).astype(np.uint64)
+        word &= np.where(remaining > 0, ALL_BITS >> shift, np.uint64(0))
         hashes = (hashes ^ word) * MULTIPLIER
         hashes ^= hashes >> np.uint64(29)
     return hashes

@@ -72,7 +72,7 @@ class CoordinatorRecords(NamedTuple):
     def _bytes(self, start: int, length: int) -> bytes | None:
         return None if length < 0 else self.data[start : start + length]
 
-    def taken(self, chosen: "Ints | NDArray[np.bool_] | slice") -> "CoordinatorRecords":
+    def subset(self, chosen: "Ints | NDArray[np.bool_] | slice") -> "CoordinatorRecords":
         """Return some of the records."""
         columns = (column[chosen] for column in self[3:])
         return CoordinatorRecords(self.data, self.path, self.producer_id, *columns)
@@ -110,10 +110,10 @@ class CoordinatorLog:
         self.cut_from: int | None = None
         if any(finding.code == CUT for finding in loaded.findings):
             self.cut_from = loaded.log_end_offset
-            self._segments.update((one.segment.base_offset, one.segment) for one in loaded.lost)
-        given, self._end = loaded.checkpoints, loaded.log_end_offset
+            self._segments.update((lost.segment.base_offset, lost.segment) for lost in loaded.lost)
+        checkpoints, self._end = loaded.checkpoints, loaded.log_end_offset
         is_written = is_running(partition.target)  # then its checkpoints are newer than what was read
-        self._reached = 0 if is_written else max(given.high_watermark or 0, given.recovery_point)
+        self._reached = 0 if is_written else max(checkpoints.high_watermark or 0, checkpoints.recovery_point)
 
     @property
     def is_incomplete(self) -> bool:
@@ -143,8 +143,8 @@ class CoordinatorLog:
             with segment.log() as file:
                 for item in verified_windows(file, 0, segment.log_size):
                     if isinstance(item, Window):
-                        parts = self._parts(file, target.shown, item, collector)
-                        yield from self._bounded(parts) if bounded else parts
+                        runs = self._runs_of(file, target.shown, item, collector)
+                        yield from self._bounded(runs) if bounded else runs
                     else:
                         self.lost += isinstance(item, DamagedRange)
                         self.findings += report_damage(item, collector)
@@ -159,39 +159,39 @@ class CoordinatorLog:
             message = f"{self.lost} batches or ranges of bytes cannot be read; what lies behind them is read"
             self.findings.append(Finding(UNREAD, message, dir=self._partition.shown))
 
-    def _bounded(self, parts: Iterable[CoordinatorRecords | Marker]) -> Iterator[CoordinatorRecords | Marker]:
+    def _bounded(self, runs: Iterable[CoordinatorRecords | Marker]) -> Iterator[CoordinatorRecords | Marker]:
         offset = np.iinfo(np.int64).max if self._last_offset is None else self._last_offset
         time = np.iinfo(np.int64).max if self._last_time_ms is None else self._last_time_ms
-        for part in parts:
-            if isinstance(part, Marker):
-                if part.offset <= offset and part.timestamp <= time:
-                    yield part
+        for run in runs:
+            if isinstance(run, Marker):
+                if run.offset <= offset and run.timestamp <= time:
+                    yield run
             else:
-                yield part.taken((part.offset <= offset) & (part.timestamp <= time))
+                yield run.subset((run.offset <= offset) & (run.timestamp <= time))
 
-    def _parts(
+    def _runs_of(
         self, file: DataFile, path: str, window: Window, collector: FindingCollector
     ) -> Iterator[CoordinatorRecords | Marker]:
         """Yield what a window holds; that of one of today's format comes many records at once."""
         fields, places = window.fields, window.positions
-        parts: Iterable[RecordColumns | FallbackBatch] = map(FallbackBatch, range(len(places)))
+        blocks: Iterable[RecordColumns | FallbackBatch] = map(FallbackBatch, range(len(places)))
         if len(window.data) and (fields["magic"] == LATEST).all():
-            parts = record_columns(window.data, places - window.base, LARGEST_BATCH, fields)
+            blocks = record_columns(window.data, places - window.base, LARGEST_BATCH, fields)
         if window.valid is not None:
             for number in (~window.valid).nonzero()[0].tolist():
                 offset = int(fields["base_offset"][number])
-                words = (checksum_message if self.is_cut(offset) else _read_as_it_is)(offset)
-                collector.add("LOG-003", int(places[number]), words)
-        for part in parts:
-            if isinstance(part, RecordColumns):
-                yield from _runs(part, path, places)
+                message = (checksum_message if self.is_cut(offset) else _read_as_it_is)(offset)
+                collector.add("LOG-003", int(places[number]), message)
+        for block in blocks:
+            if isinstance(block, RecordColumns):
+                yield from _runs(block, path, places)
                 continue
-            position = int(places[part.number])
+            position = int(places[block.number])
             try:
                 yield from self._plain(file, path, position, collector)
             except FormatError as error:
                 self.lost += 1
-                offset = int(fields["base_offset"][part.number])
+                offset = int(fields["base_offset"][block.number])
                 collector.add("DUMP-002", position, f"offset {offset}: {describe(error.moved(position))}")
 
     def _plain(
@@ -205,24 +205,26 @@ class CoordinatorLog:
             return
         raw = file.read(position, header.size)
         if header.is_control:
+            producer = header.producer_id, header.producer_epoch
             yield from (
-                Marker(one.offset, one.timestamp, header.producer_id, header.producer_epoch, kind == COMMIT)
-                for one in batch_records(raw, LARGEST_BATCH)
-                if (kind := control_key(one.key).type) in {COMMIT, ABORT}
+                Marker(record.offset, record.timestamp, *producer, kind == COMMIT)
+                for record in batch_records(raw, LARGEST_BATCH)
+                if (kind := control_key(record.key).type) in {COMMIT, ABORT}
             )
             return
         records: list[Record | LegacyRecord] = []
         if is_legacy(header.magic):
-            records += (one for one in set_records(message_set(raw, LARGEST_BATCH)) if one.error is None)
+            messages = set_records(message_set(raw, LARGEST_BATCH))
+            records += (message for message in messages if message.error is None)
         else:
             records += batch_records(raw, LARGEST_BATCH)
-        data = b"".join(part or b"" for record in records for part in (record.key, record.value))
-        rows, at = [], 0
+        data = b"".join(content or b"" for record in records for content in (record.key, record.value))
+        rows, key_start = [], 0
         for record in records:
-            key, value = (-1 if part is None else len(part) for part in (record.key, record.value))
-            value_at = at + max(key, 0)
-            rows.append((record.offset, record.timestamp or -1, at, key, value_at, value, position))
-            at = value_at + max(value, 0)
+            key, value = (-1 if content is None else len(content) for content in (record.key, record.value))
+            value_start = key_start + max(key, 0)
+            rows.append((record.offset, record.timestamp or -1, key_start, key, value_start, value, position))
+            key_start = value_start + max(value, 0)
         columns = np.array(rows, np.int64).reshape(-1, 7).T
         yield CoordinatorRecords(data, path, header.producer_id, *columns)
 
@@ -231,28 +233,29 @@ def _read_as_it_is(offset: int) -> str:
     return READ.format(checksum_message(offset))
 
 
-def _runs(part: RecordColumns, path: str, places: Ints) -> Iterator[CoordinatorRecords | Marker]:
+def _runs(block: RecordColumns, path: str, places: Ints) -> Iterator[CoordinatorRecords | Marker]:
     """Yield the records of some batches, those of one producer together, and markers in their place."""
-    batches = places[part.first : part.first + len(part.headers)]
+    batches = places[block.first : block.first + len(block.headers)]
     records = CoordinatorRecords(
-        part.data,
+        block.data,
         path,
         NO_PRODUCER_ID,
-        *(part.offset, part.timestamp, part.key_start, part.key_length, part.value_start, part.value_length),
-        batches[part.batch],
+        *(block.offset, block.timestamp),
+        *(block.key_start, block.key_length, block.value_start, block.value_length),
+        batches[block.batch],
     )
-    ids, is_control = part.headers["producer_id"], part.headers["attributes"] & CONTROL_MASK != 0
+    ids, is_control = block.headers["producer_id"], block.headers["attributes"] & CONTROL_MASK != 0
     if not is_control.any() and (ids == NO_PRODUCER_ID).all():
         yield records
         return
     parted = (ids[1:] != ids[:-1]) | is_control[1:] | is_control[:-1]
     for begin, end in pairwise([0, *(parted.nonzero()[0] + 1).tolist(), len(ids)]):
-        run = records.taken(slice(int(part.bounds[begin]), int(part.bounds[end])))
+        run = records.subset(slice(int(block.bounds[begin]), int(block.bounds[end])))
         producer_id = int(ids[begin])
         if not is_control[begin]:
             yield run._replace(producer_id=producer_id)
             continue
-        epoch = int(part.headers["producer_epoch"][begin])
+        epoch = int(block.headers["producer_epoch"][begin])
         for number in range(len(run.offset)):
             kind = control_key(run.key(number)).type
             if kind in {COMMIT, ABORT}:

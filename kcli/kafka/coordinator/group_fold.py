@@ -84,27 +84,27 @@ class FoldedGroup:
 
     type: str
     records: dict[tuple[int, str | None], Fields] = field(default_factory=dict)
-    left: set[str | None] = field(default_factory=set)
+    unassigned_members: set[str | None] = field(default_factory=set)
     """Members whose current assignment was removed: only then may they be."""
 
     def remove(self, number: int, name: str | None) -> str | None:
         """Take a tombstone of a record of a type; return why its replay fails."""
-        member, current, target, targets, whole, _ = RECORDS_OF[self.type]
+        member, current, target, targets, group, _ = RECORDS_OF[self.type]
         why = None
         if number == member:
             is_member = (member, name) in self.records or (current, name) in self.records
-            if is_member and name not in self.left:
+            if is_member and name not in self.unassigned_members:
                 why = f"the tombstone of member {name} comes before that of its assignment"
             elif is_member and (target, name) in self.records:
                 why = f"the tombstone of member {name} comes before that of its target assignment"
             self.records.pop((current, name), None)
         elif number == current:
-            self.left.add(name)
+            self.unassigned_members.add(name)
         elif number == targets and self.of_type(target):
             why = "the tombstone of the target assignment comes before those of its members"
-        elif number == whole and (self.of_type(member) or self.of_type(current)):
+        elif number == group and (self.of_type(member) or self.of_type(current)):
             why = "the tombstone of the group comes before those of its members"
-        elif number == whole and (targets, None) in self.records:
+        elif number == group and (targets, None) in self.records:
             why = "the tombstone of the group comes before that of its target assignment"
         self.records.pop((number, name), None)
         return why
@@ -168,7 +168,7 @@ class GroupFold:
             return
         parted = (is_commit[1:] != is_commit[:-1]).nonzero()[0] + 1
         for begin, end in pairwise([0, *parted.tolist(), len(is_commit)]):
-            run = records.taken(slice(begin, end))
+            run = records.subset(slice(begin, end))
             if len(run.offset) and is_commit[begin]:
                 self._commit(run)
             else:
@@ -237,7 +237,7 @@ class GroupFold:
             if why is not None and self.version >= NEW_COORDINATOR_FROM:
                 self._trouble(records, number, f"IllegalStateException: {why}")
         else:
-            self._commit(records.taken(slice(number, number + 1)))
+            self._commit(records.subset(slice(number, number + 1)))
 
     def _is_known(self, records: CoordinatorRecords, number: int, name: Message | Unknown) -> bool:
         """Whether a type of record is one to fold; the release may know fewer."""
@@ -258,13 +258,13 @@ class GroupFold:
         return message if isinstance(message, Unknown) else message.fields
 
     def _trouble(self, records: CoordinatorRecords, number: int, reason: str) -> None:
-        place = int(records.offset[number]), records.path, int(records.position[number])
-        self.troubles.append(Trouble(*place, reason))
+        source = int(records.offset[number]), records.path, int(records.position[number])
+        self.troubles.append(Trouble(*source, reason))
 
     def _change(self, number: int, key: Fields, value: Fields | None) -> str | None:
         """Take a record of a group; return why its replay fails."""
         group_id = next(str(key[name]) for name in GROUP_FIELDS if name in key)
-        rest = next((str(value) for name, value in key.items() if name not in GROUP_FIELDS), None)
+        subkey = next((str(value) for name, value in key.items() if name not in GROUP_FIELDS), None)
         group, own = self.groups.get(group_id), GROUP_TYPES[number]
         if value is None and (number == GROUP_METADATA or number in OF_GROUPS):
             self._simple.pop(group_id.encode(), None)
@@ -281,11 +281,11 @@ class GroupFold:
         if value is not None:
             if group is None or group.type != own:
                 group = self.groups[group_id] = FoldedGroup(own)
-            group.records[number, rest] = value
+            group.records[number, subkey] = value
             if own in RECORDS_OF and number == RECORDS_OF[own].current:
-                group.left.discard(rest)
+                group.unassigned_members.discard(subkey)
         elif group is not None:
-            why = why or group.remove(number, rest)
+            why = why or group.remove(number, subkey)
             if number in OF_GROUPS:
                 del self.groups[group_id]
         return why
@@ -300,13 +300,13 @@ class GroupFold:
     def all_groups(self) -> dict[str, FoldedGroup]:
         """Return every group by its id, sorted: those with records, and those that commits make."""
         simple = {group_of(key) for key in self._commits} | self._simple.keys()
-        ids = {one.decode(errors="replace") for one in simple} | self.groups.keys()
-        return {one: self.groups.get(one) or FoldedGroup(CLASSIC) for one in sorted(ids)}
+        ids = {group_id.decode(errors="replace") for group_id in simple} | self.groups.keys()
+        return {group_id: self.groups.get(group_id) or FoldedGroup(CLASSIC) for group_id in sorted(ids)}
 
 
-def shorts(data: NDArray[np.uint8], at: Ints) -> Ints:
+def shorts(data: NDArray[np.uint8], positions: Ints) -> Ints:
     """Return the numbers of two bytes at some places."""
-    high, low = (data.take(at + one, mode="clip").astype(np.int64) for one in (0, 1))
+    high, low = (data.take(positions + byte, mode="clip").astype(np.int64) for byte in (0, 1))
     values: Ints = ((high << 8 | low) ^ 0x8000) - 0x8000
     return values
 
@@ -349,8 +349,8 @@ def group_of(key: CommitKey) -> bytes:
 
 def topic_partition(key: CommitKey) -> tuple[str, int]:
     """Return the topic and the partition of a commit's key."""
-    topic, at = string_bytes(key, string_bytes(key, 0)[1])
-    return (topic or b"").decode(errors="replace"), int32(key, at)[0]
+    topic, position = string_bytes(key, string_bytes(key, 0)[1])
+    return (topic or b"").decode(errors="replace"), int32(key, position)[0]
 
 
 def commit_fields(commit: Commit) -> Fields:

@@ -56,7 +56,7 @@ def state_of(group: FoldedGroup) -> str:
     if of_group.get("epoch", FIRST_EPOCH) > epoch:
         return ASSIGNING
     stable = numbers.stable, epoch
-    is_settled = all((one["state"], one["memberEpoch"]) == stable for one in current.values())
+    is_settled = all((member["state"], member["memberEpoch"]) == stable for member in current.values())
     return STABLE if is_settled and group.of_type(numbers.member).keys() <= current.keys() else RECONCILING
 
 
@@ -72,25 +72,25 @@ def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
     if group.type == group_fold.CLASSIC:
         of_group = group.fields(GROUP_METADATA)
         is_consumer = of_group.get("protocolType") == CONSUMER_PROTOCOL_TYPE
-        for one in sorted(of_group.get("members", ()), key=lambda one: str(one["memberId"])):
-            subscription = _embedded(one, "subscription") if is_consumer else None
-            assignment = _embedded(one, "assignment") if is_consumer else None
+        for member in sorted(of_group.get("members", ()), key=lambda member: str(member["memberId"])):
+            subscription = _embedded(member, "subscription") if is_consumer else None
+            assignment = _embedded(member, "assignment") if is_consumer else None
             names_of = None if subscription is None else tuple(sorted(subscription["topics"]))
             topics = None if assignment is None else assignment["assignedPartitions"]
-            given = None if topics is None else _partitions(topics, "topic", {})
-            instance_id = one.get("groupInstanceId")
-            yield Member(one["memberId"], instance_id, one["clientId"], one["clientHost"], given, names_of)
+            partitions = None if topics is None else _partitions(topics, "topic", {})
+            client = member.get("groupInstanceId"), member["clientId"], member["clientHost"]
+            yield Member(member["memberId"], *client, partitions, names_of)
         return
     numbers = group_fold.RECORDS_OF[group.type]
     current, about = group.of_type(numbers.current), group.of_type(numbers.member)
     for member_id in sorted(current.keys() | about.keys()):
-        member, one = current.get(member_id, {}), about.get(member_id, {})
+        placement, member = current.get(member_id, {}), about.get(member_id, {})
         if group.type == group_fold.STREAMS:
-            assigned, topics = _tasks(group, member), source_topics(group)
+            assigned, topics = _tasks(group, placement), source_topics(group)
         else:
-            assigned = _partitions(member.get("assignedPartitions", ()), "topicId", names)
-            topics = {*one.get("subscribedTopicNames", ()), *_matched(group, one)}
-        client = one.get("instanceId"), one.get("clientId", ""), one.get("clientHost", "")
+            assigned = _partitions(placement.get("assignedPartitions", ()), "topicId", names)
+            topics = {*member.get("subscribedTopicNames", ()), *_matched(group, member)}
+        client = member.get("instanceId"), member.get("clientId", ""), member.get("clientHost", "")
         yield Member(member_id, *client, assigned, tuple(sorted(topics)))
 
 
@@ -120,8 +120,9 @@ def _topics_read(group: FoldedGroup) -> dict[str, list[str]]:
     """Return the topics that each subtopology of a streams group reads."""
     subtopologies = group.fields(TOPOLOGY).get("subtopologies", ())
     return {
-        one["subtopologyId"]: one["sourceTopics"] + [each["name"] for each in one["repartitionSourceTopics"]]
-        for one in subtopologies
+        subtopology["subtopologyId"]: subtopology["sourceTopics"]
+        + [each["name"] for each in subtopology["repartitionSourceTopics"]]
+        for subtopology in subtopologies
     }
 
 
@@ -133,8 +134,8 @@ def source_topics(group: FoldedGroup) -> set[str]:
 def _tasks(group: FoldedGroup, current: Fields) -> tuple[TopicPartition, ...]:
     """Return the partitions of the active tasks of a member: a task has one of each topic it reads."""
     topics, tasks = _topics_read(group), current.get("activeTasks", ())
-    read = ((topic, task) for task in tasks for topic in topics.get(task["subtopologyId"], ()))
-    assigned = (TopicPartition(topic, number) for topic, task in read for number in task["partitions"])
+    pairs = ((topic, task) for task in tasks for topic in topics.get(task["subtopologyId"], ()))
+    assigned = (TopicPartition(topic, number) for topic, task in pairs for number in task["partitions"])
     return tuple(sorted(assigned))
 
 
@@ -165,15 +166,15 @@ def expiry_of(group: FoldedGroup) -> Expiry:
         topics = source_topics(group) if state_of(group) != EMPTY else set()
         return Expiry(None, frozenset(topics))
     members = list(members_of(group, {}))
+    topics_of = [member.subscribed_topics for member in members]
+    subscribed = frozenset(topic for topics in topics_of for topic in topics or ())
     if group.type == group_fold.CONSUMER:
-        return Expiry(None, frozenset(topic for one in members for topic in one.subscribed_topics or ()))
+        return Expiry(None, subscribed)
     of_group = group.fields(GROUP_METADATA)
     if not of_group.get("protocolType"):
         return Expiry(None, frozenset())
     if not members:
         since = of_group.get("currentStateTimestamp", -1)
         return Expiry(None if since == -1 else since, frozenset())
-    topics_of = [member.subscribed_topics for member in members]
     is_known = of_group.get("protocol") is not None and None not in topics_of
-    subscribed = frozenset(topic for topics in topics_of for topic in topics or ())
     return Expiry(None, subscribed if is_known else None)

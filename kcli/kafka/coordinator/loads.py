@@ -87,11 +87,11 @@ def started(
 def _ends(partition: Partition, log: CoordinatorLog, troubles: list[Trouble]) -> Iterator[Finding]:
     """Yield what is wrong with a log that was read, and at what the load of its partition ends."""
     yield from log.findings
-    troubles = [one for one in troubles if not log.is_cut(one.offset)]
-    for one in troubles[:1]:
-        more = f"; and {len(troubles) - 1} later ones" if len(troubles) > 1 else ""
-        message = f"offset {one.offset}: {one.reason}{more}"
-        yield Finding(UNLOADABLE, message, partition.shown, one.path, one.position, found=one.offset)
+    troubles = [trouble for trouble in troubles if not log.is_cut(trouble.offset)]
+    for offset, path, position, reason in troubles[:1]:
+        suffix = f"; and {len(troubles) - 1} later ones" if len(troubles) > 1 else ""
+        message = f"offset {offset}: {reason}{suffix}"
+        yield Finding(UNLOADABLE, message, partition.shown, path, position, found=offset)
     if not troubles and log.broken is not None:
         yield log.broken._replace(code=UNLOADABLE)
 

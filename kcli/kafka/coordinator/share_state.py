@@ -40,15 +40,15 @@ def fold_share_state(
 ) -> tuple[dict[SharePartition, ShareStart], list[Trouble]]:
     """Return the state of each partition of a group, and the records at which a load ends."""
     states, troubles = dict[SharePartition, ShareStart](), list[Trouble]()
-    for part in items:
-        if isinstance(part, Marker):
+    for run in items:
+        if isinstance(run, Marker):
             continue
-        for number in range(len(part.offset)):
+        for number in range(len(run.offset)):
             try:
-                _replay(states, part.key(number), part.value(number), int(part.timestamp[number]))
+                _replay(states, run.key(number), run.value(number), int(run.timestamp[number]))
             except FormatError as error:
-                place = int(part.offset[number]), part.path, int(part.position[number])
-                troubles.append(Trouble(*place, str(error)))
+                source = int(run.offset[number]), run.path, int(run.position[number])
+                troubles.append(Trouble(*source, str(error)))
     return states, troubles
 
 
@@ -59,16 +59,17 @@ def _replay(
     if isinstance(name, Unknown):
         return  # passed over
     named: dict[str, Any] = name.fields
-    place = SharePartition(named["groupId"], named["topicId"], named["partition"])
+    partition = SharePartition(named["groupId"], named["topicId"], named["partition"])
     if value is None:
-        states.pop(place, None)
+        states.pop(partition, None)
         return
     message = decode_value(SHARE_GROUP_STATE, name.api_key, value, replace_invalid_utf8=True)
     if isinstance(message, Unknown):
         raise UnsupportedError(0, "value version", 0, message.version)
     fields: dict[str, Any] = message.fields
-    before = states.get(place)
-    start, done = fields["startOffset"], fields.get("deliveryCompleteCount", UNSET)
+    before = states.get(partition)
+    start, epoch = fields["startOffset"], fields["leaderEpoch"]
+    done = fields.get("deliveryCompleteCount", UNSET)
     if name.api_key == UPDATE and before is not None and start == UNSET:
         start = before.start_offset
-    states[place] = ShareStart(start, fields["leaderEpoch"], fields.get("writeTimestamp", timestamp), done)
+    states[partition] = ShareStart(start, epoch, fields.get("writeTimestamp", timestamp), done)

@@ -32,7 +32,7 @@ class StorageUse:
         """Count records: those whose key begins with a type and a group."""
         data = np.frombuffer(records.data, np.uint8)
         size = TYPE_SIZE + LENGTH_SIZE + shorts(data, records.key_start + TYPE_SIZE)
-        records = records.taken((size <= records.key_length) & (size >= TYPE_SIZE + LENGTH_SIZE))
+        records = records.subset((size <= records.key_length) & (size >= TYPE_SIZE + LENGTH_SIZE))
         size = TYPE_SIZE + LENGTH_SIZE + shorts(data, records.key_start + TYPE_SIZE)
         _, first, which = np.unique(
             hash_bytes(records.data, records.key_start, size), return_index=True, return_inverse=True
@@ -43,8 +43,8 @@ class StorageUse:
         counts = np.array([np.bincount(which, column, len(first)) for column in columns]).astype(np.int64).T
         for number, own in zip(first.tolist(), counts, strict=True):
             prefix = (records.key(number) or b"")[: int(size[number])]
-            known = self._counts.get(prefix)
-            self._counts[prefix] = own if known is None else known + own
+            total = self._counts.get(prefix)
+            self._counts[prefix] = own if total is None else total + own
 
     def largest_first(self) -> list[GroupRecords]:
         """Return what was counted."""
@@ -52,4 +52,4 @@ class StorageUse:
         for prefix, counts in self._counts.items():
             group = (string_bytes(prefix, TYPE_SIZE)[0] or b"").decode(errors="replace")
             uses.append(GroupRecords(group, int16(prefix, 0)[0], *counts.tolist()))
-        return sorted(uses, key=lambda one: (-one.size, one.group_id, one.record_type))
+        return sorted(uses, key=lambda use: (-use.size, use.group_id, use.record_type))

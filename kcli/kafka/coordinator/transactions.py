@@ -76,22 +76,22 @@ class TransactionStates:
     def take(self, records: Iterable[CoordinatorRecords | Marker]) -> Generator[Finding, None, None]:
         """Fold records; yield where a load ends, and what it passes over."""
         passed_over: list[Finding] = []
-        for part in records:
-            if isinstance(part, Marker):
+        for run in records:
+            if isinstance(run, Marker):
                 continue
-            for number, offset in enumerate(part.offset.tolist()):
+            for number, offset in enumerate(run.offset.tolist()):
                 try:
-                    stopped, why = self._record(offset, part.key(number), part.value(number))
+                    stopped, why = self._record(offset, run.key(number), run.value(number))
                 except FormatError as error:
                     stopped, why = True, str(error)
                 if why is None:
                     continue
-                place = (self._directory, part.path, int(part.position[number]))
+                source = (self._directory, run.path, int(run.position[number]))
                 if not stopped:
-                    passed_over.append(Finding(PASSES_OVER, f"offset {offset}: {why}", *place))
+                    passed_over.append(Finding(PASSES_OVER, f"offset {offset}: {why}", *source))
                 elif self.stop is None:
                     self.stop = offset
-                    yield Finding(STOPS, f"offset {offset}: {why}; {KNOWS_NO_MORE}", *place)
+                    yield Finding(STOPS, f"offset {offset}: {why}; {KNOWS_NO_MORE}", *source)
         if passed_over:
             yield passed_over[0]._replace(more=len(passed_over) - 1)
 

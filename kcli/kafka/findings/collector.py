@@ -38,7 +38,7 @@ class FindingCollector:
         self.origin = 0
         """Byte of the file at which begins what is read: positions count from there."""
         self.first: dict[str, Finding] = {}
-        self.more: dict[str, int] = {}
+        self.repeats: dict[str, int] = {}
         self.gaps = 0
         """Damaged ranges that were met."""
         self.is_cut = False
@@ -49,16 +49,16 @@ class FindingCollector:
     def finding(self, code: str, position: int | None, message: str) -> Finding:
         """Return a finding about the file."""
         directory = os.path.dirname(self.target.shown) or "."
-        place = None if position is None else self.origin + position
-        return Finding(code, message, dir=directory, path=self.target.shown, position=place)
+        byte = None if position is None else self.origin + position
+        return Finding(code, message, dir=directory, path=self.target.shown, position=byte)
 
     def add(self, code: str, position: int | None, message: str) -> None:
         """Keep a finding, or count it if there is one of its code."""
         if code in self.first:
-            self.more[code] += 1
+            self.repeats[code] += 1
         else:
             self.first[code] = self.finding(code, position, message)
-            self.more[code] = 0
+            self.repeats[code] = 0
 
     def add_error(self, error: FileError) -> None:
         """Keep that the file cannot be read; a broker cut one that shrank, as a roll does an index."""
@@ -71,7 +71,7 @@ class FindingCollector:
                 self.first.pop(code, None)
         if not self.first:
             return []
-        counted = [finding._replace(more=self.more[code]) for code, finding in self.first.items()]
+        counted = [finding._replace(more=self.repeats[code]) for code, finding in self.first.items()]
         self.first.clear()
-        self.more.clear()
+        self.repeats.clear()
         return counted

@@ -66,30 +66,30 @@ def checksum_message(offset: int) -> str:
 
 def nul_index(size: int) -> str:
     """Return what is wrong with an index of NUL bytes in a closed segment, and what to do."""
-    words = "to do: remove the indexes of the segment while the broker is stopped: the start writes them anew"
-    return f"{NUL_FILE.format(size)}; {words}"
+    todo = "to do: remove the indexes of the segment while the broker is stopped: the start writes them anew"
+    return f"{NUL_FILE.format(size)}; {todo}"
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings in the order of a file's bytes; several of a kind in it are the first, with a count."""
     result: list[Finding] = []
-    places: dict[tuple[str, str | None, str | None], int] = {}
+    slots: dict[tuple[str, str | None, str | None], int] = {}
     for finding in findings:
-        place = (
-            places.setdefault((finding.code, finding.dir, finding.path), len(result))
+        slot = (
+            slots.setdefault((finding.code, finding.dir, finding.path), len(result))
             if finding.more is not None
             else len(result)
         )
-        if place == len(result):
+        if slot == len(result):
             result.append(finding)
         else:
-            first = result[place]
-            result[place] = first._replace(more=(first.more or 0) + (finding.more or 0) + 1)
+            first = result[slot]
+            result[slot] = first._replace(more=(first.more or 0) + (finding.more or 0) + 1)
     files = groupby(result, key=attrgetter("dir", "path"))
-    return [with_count(finding) for _, several in files for finding in sorted(several, key=_place)]
+    return [with_count(finding) for _, several in files for finding in sorted(several, key=_order)]
 
 
-def _place(finding: Finding) -> tuple[bool, int, str]:
+def _order(finding: Finding) -> tuple[bool, int, str]:
     return finding.position is None, finding.position or 0, finding.code
 
 

@@ -89,9 +89,9 @@ def contradicts_itself(fields: "Fields") -> "NDArray[np.bool_]":
 def unknown_codec_text(position: int, fields: "np.void") -> str:
     """Return what reading the records of a batch with an unknown codec says."""
     is_v2 = not is_legacy(fields["magic"])
-    at, most = (CODEC_POSITION, ZSTD) if is_v2 else (ATTRIBUTES_POSITION, LZ4)
+    codec_position, most = (CODEC_POSITION, ZSTD) if is_v2 else (ATTRIBUTES_POSITION, LZ4)
     codec = int(fields["attributes"] & COMPRESSION_CODEC_MASK)
-    error = UnsupportedError(position + at, "codec", f"0 to {most}", codec)
+    error = UnsupportedError(position + codec_position, "codec", f"0 to {most}", codec)
     return f"offset {fields['base_offset']}: {describe(error)}"
 
 
