@@ -181,7 +181,7 @@ def _copy_logs(copy: PartitionCopy, known: KnownSettings) -> None:
     if not (paths or orphans):
         message = "there is no file of any segment: the copy is an empty log"
         losses.append(Finding(MAY_BE_LOST, message, dir=partition.shown))
-    policy = collect_findings(is_compacted(partition, known=known), losses)
+    policy = collect_findings(is_compacted(partition, settings=known), losses)
     if partition.target.log_dir is None:
         policy = True  # it may be: nothing is said of missing offsets
     before, misplaced = None, set()
@@ -330,10 +330,10 @@ def _past_end(log: SelectedLog) -> Iterator[Finding]:
     for index in sorted(log.indexes, key=lambda one: not one.is_whole):
         is_past = index.offsets >= _end_of(log)
         if isinstance(index, OffsetIndexJudge):
-            is_past &= index.others >= size
-            message, values = "entry {}: the log ends before byte {}", index.others
+            is_past &= index.values >= size
+            message, values = "entry {}: the log ends before byte {}", index.values
         else:
-            is_past &= (index.others > largest) & (not log.is_damaged and log.end == size)
+            is_past &= (index.values > largest) & (not log.is_damaged and log.end == size)
             message, values = "entry {}: offset {} is past the segment", index.offsets
         at = np.flatnonzero(is_past)
         if len(at):

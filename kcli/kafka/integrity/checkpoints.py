@@ -45,7 +45,7 @@ class Violation(NamedTuple):
     """An invariant that does not hold: its name, an offset, the one that it may not exceed, the effect."""
 
     name: str
-    found: int
+    offset: int
     limit: int
     effect: str
 
@@ -96,27 +96,28 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
     violated = broken_invariants(target, offsets)
     if violated and is_running(target):
         return
-    for one in violated:
-        is_lost = (offsets.clean or is_empty) and one.name == FLUSHED_ABOVE_END
-        message = f"{one.name}: {one.found}, {one.limit} at most; {one.effect}"
+    for name, offset, limit, effect in violated:
+        is_lost = (offsets.clean or is_empty) and name == FLUSHED_ABOVE_END
+        message = f"{name}: {offset}, {limit} at most; {effect}"
         if is_lost:
-            message = f"the log was flushed up to offset {one.found}, and a start opens it with the log end "
-            message += f"{one.limit}: at most {one.found - one.limit} records are missing there"
+            message = f"the log was flushed up to offset {offset}, and a start opens it with the log end "
+            message += f"{limit}: at most {offset - limit} records are missing there"
         code = LOST_END if is_lost else "CKPT-001"
-        yield Finding(code, message, dir=target.shown, expected=one.limit, found=one.found)
+        yield Finding(code, message, dir=target.shown, expected=limit, found=offset)
 
 
-def missing_records(partition: Partition, given: Checkpoints, log: LoadedLog) -> Iterator[Finding]:
+def missing_records(partition: Partition, checkpoints: Checkpoints, log: LoadedLog) -> Iterator[Finding]:
     """Yield what checkpoint files know that the log which a start opens does not hold."""
     offsets = collect_findings(stored_offsets(partition, log.epoch_lines))
-    offsets = offsets._replace(recovery_point=given.recovery_point, high_watermark=given.high_watermark)
-    offsets = offsets._replace(clean=given.clean, log_end=log.log_end_offset)
+    offsets = offsets._replace(clean=checkpoints.clean, recovery_point=checkpoints.recovery_point)
+    offsets = offsets._replace(high_watermark=checkpoints.high_watermark, log_end=log.log_end_offset)
     yield from contradictions(partition.target, offsets)
 
 
 def lost_end(partition: Partition, log: LoadedLog) -> Iterator[Finding]:
     """Yield that a log ends below what was flushed: answers from its records lack those behind its end."""
-    yield from (one for one in missing_records(partition, log.checkpoints, log) if one.code == LOST_END)
+    findings = missing_records(partition, log.checkpoints, log)
+    yield from (finding for finding in findings if finding.code == LOST_END)
 
 
 def broken_invariants(target: Target, offsets: Offsets) -> list[Violation]:
@@ -142,17 +143,17 @@ def beginning_findings(
         return
     first = first_base(partition.names, DELETED)  # these were left out on purpose
     log_start = checkpointed(facts.log_start_offsets, partition)
-    begin, words = first, ""
+    begin, message = first, ""
     if log_start is not None and log_start < first:
         if is_tiered is None:
             return
-        begin, words = log_start, f"the log start is {log_start}"
+        begin, message = log_start, f"the log start is {log_start}"
     if lines and lines[0].start_offset < begin:
         begin = lines[0].start_offset
-        words = f"leader epoch {lines[0].epoch} begins at {begin}"
-    if words:
-        words += f", the first segment at {first}"
-        yield Finding("LOG-022", words, dir=partition.shown, expected=first, found=begin)
+        message = f"leader epoch {lines[0].epoch} begins at {begin}"
+    if message:
+        message += f", the first segment at {first}"
+        yield Finding("LOG-022", message, dir=partition.shown, expected=first, found=begin)
 
 
 def cleaner_point(partition: Partition) -> Reporting[int | None]:

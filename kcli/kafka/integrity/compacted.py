@@ -14,26 +14,26 @@ COMPACTED_TOPICS = frozenset(
 """Topics that every cluster compacts."""
 
 
-def is_compacted(*replicas: Partition, known: KnownSettings = NO_KNOWN_SETTINGS) -> Reporting[bool | None]:
+def is_compacted(*replicas: Partition, settings: KnownSettings = NO_KNOWN_SETTINGS) -> Reporting[bool | None]:
     """Yield why a cleaner's checkpoint cannot be used; return `is_cleaned` of the replicas together."""
     answer = None
     for replica in replicas:
-        cleaned = is_cleaned(replica, (yield from cleaner_point(replica)), known)
+        cleaned = is_cleaned(replica, (yield from cleaner_point(replica)), settings)
         answer = cleaned if answer is None else answer or bool(cleaned)
     return answer
 
 
-def is_cleaned(partition: Partition, cleaner_point: int | None, known: KnownSettings) -> bool | None:
+def is_cleaned(partition: Partition, cleaner_point: int | None, settings: KnownSettings) -> bool | None:
     """Whether a cleaner compacts a partition, whose line in the cleaner's checkpoint is `cleaner_point`.
 
-    None: no cleaner knows it, and no metadata log says what the policy of its topic is: neither one that is
-    `known`, nor that of its broker. Of a metadata log itself, segments are only deleted (`KafkaRaftLog`).
+    None: no cleaner knows it, and no metadata log says what the policy of its topic is: neither the one of
+    `settings`, nor that of its broker. Of a metadata log itself, segments are only deleted (`KafkaRaftLog`).
     """
     if partition.topic == CLUSTER_METADATA:
         return False
     if partition.topic in COMPACTED_TOPICS or cleaner_point is not None:
         return True
-    by_inputs = known.is_compacted(partition)
+    by_inputs = settings.is_compacted(partition)
     if by_inputs is not None:
         return by_inputs
     config = configuration_of(partition)

@@ -125,9 +125,9 @@ def verified_windows(
     end = file.size if end is None else min(end, file.size)
 
     def walked(
-        place: int, limit: int, suspect: int | None
+        position: int, limit: int, suspect: int | None
     ) -> Generator[Window, None, tuple[Stop | None, int | None]]:
-        walk = BulkWalk(file, place, limit, verify=verify, eager=place == start)
+        walk = BulkWalk(file, position, limit, verify=verify, eager=position == start)
         for window in walk:
             suspect = _suspect(window, suspect)
             yield window
@@ -181,7 +181,7 @@ class Budget:
     """How many bytes the searches in a file may still checksum."""
 
     def __init__(self, size: int) -> None:
-        self.left = LEAST_BUDGET + BUDGET_A_BYTE * size
+        self.remaining_bytes = LEAST_BUDGET + BUDGET_A_BYTE * size
 
 
 def next_valid_batch(
@@ -210,12 +210,12 @@ def search_batch(file: DataFile, position: int, end: int, budget: Budget) -> tup
     overlap, size = LARGEST_HEADER - 1, SMALLEST_WINDOW
     while position < end - HEADER_UP_TO_MAGIC:
         window = file.read(position, min(size + overlap, end - position))
-        for at in _candidates(window, position, end, size) if window.strip(b"\0") else ():
-            length = LOG_OVERHEAD + _LENGTH.unpack_from(window, at)[0]
-            budget.left -= length
-            if budget.left < 0:
+        for candidate in _candidates(window, position, end, size) if window.strip(b"\0") else ():
+            length = LOG_OVERHEAD + _LENGTH.unpack_from(window, candidate)[0]
+            budget.remaining_bytes -= length
+            if budget.remaining_bytes < 0:
                 return None, True
-            batch = _batch_at(file, position + at, length)
+            batch = _batch_at(file, position + candidate, length)
             if batch is not None:
                 return batch, False
         position += size
@@ -238,38 +238,40 @@ def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
         return []
     data = window + bytes(LARGEST_HEADER)
     magics, lengths = BATCH.column(data, "magic"), BATCH.column(data, "batch_length")
-    at = np.flatnonzero(magics[:starts].view(np.uint8) <= LATEST)
+    heads = np.flatnonzero(magics[:starts].view(np.uint8) <= LATEST)
     # Offsets are not negative, and no batch that is searched for is larger than LARGEST_FOUND: that decides
     # most places.
     first = np.frombuffer(data, np.uint8)
-    at = at[(first[at] < SIGN_BIT) & (first[at + LENGTH_POSITION] <= LARGEST_FOUND >> 24)]
-    size = lengths[at].astype(np.int64) + LOG_OVERHEAD
-    fits = (size <= LARGEST_FOUND) & (size <= end - position - at)
-    at, size = at[fits], size[fits]
-    magic = magics[at]
-    at = at[np.where(is_legacy(magic), _plausible_legacy(data, at, size, magic), _plausible(data, at, size))]
-    positions: list[int] = at.tolist()
+    heads = heads[(first[heads] < SIGN_BIT) & (first[heads + LENGTH_POSITION] <= LARGEST_FOUND >> 24)]
+    size = lengths[heads].astype(np.int64) + LOG_OVERHEAD
+    fits = (size <= LARGEST_FOUND) & (size <= end - position - heads)
+    heads, size = heads[fits], size[fits]
+    magic = magics[heads]
+    fits = np.where(
+        is_legacy(magic), _plausible_legacy(data, heads, size, magic), _plausible(data, heads, size)
+    )
+    positions: list[int] = heads[fits].tolist()
     return positions
 
 
-def _plausible(data: bytes, at: Ints, size: Ints) -> NDArray[np.bool_]:
+def _plausible(data: bytes, heads: Ints, size: Ints) -> NDArray[np.bool_]:
     attributes, delta, count = (
-        BATCH.column(data, name)[at].astype(np.int64)
+        BATCH.column(data, name)[heads].astype(np.int64)
         for name in ("attributes", "last_offset_delta", "records_count")
     )
-    known = (attributes >= 0) & (attributes <= KNOWN_ATTRIBUTES)
-    known &= attributes & COMPRESSION_CODEC_MASK <= HIGHEST_CODEC
+    is_known = (attributes >= 0) & (attributes <= KNOWN_ATTRIBUTES)
+    is_known &= attributes & COMPRESSION_CODEC_MASK <= HIGHEST_CODEC
     result: NDArray[np.bool_] = (
-        known & (size >= BATCH.size) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
+        is_known & (size >= BATCH.size) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
     )
     return result
 
 
-def _plausible_legacy(data: bytes, at: Ints, size: Ints, magic: NDArray[np.int8]) -> NDArray[np.bool_]:
-    key_at = np.where(magic == 1, MESSAGE_V1.size, MESSAGE_V0.size)
-    key = np.ndarray((len(data) - LENGTH_SIZE + 1,), ">i4", data, strides=(1,))[at + key_at].astype(np.int64)
-    attributes = MESSAGE_V0.column(data, "attributes")[at].view(np.uint8)
-    room = size - key_at - 2 * LENGTH_SIZE
+def _plausible_legacy(data: bytes, heads: Ints, size: Ints, magic: NDArray[np.int8]) -> NDArray[np.bool_]:
+    skip = np.where(magic == 1, MESSAGE_V1.size, MESSAGE_V0.size)
+    key = np.ndarray((len(data) - LENGTH_SIZE + 1,), ">i4", data, strides=(1,))[heads + skip].astype(np.int64)
+    attributes = MESSAGE_V0.column(data, "attributes")[heads].view(np.uint8)
+    room = size - skip - 2 * LENGTH_SIZE
     result: NDArray[np.bool_] = (attributes <= LEGACY_ATTRIBUTES) & (room >= 0) & (key >= -1) & (key <= room)
     return result
 

@@ -77,7 +77,7 @@ def scan_log(
     """
     stop, summary, defects = Stop("end", 0), EMPTY, dict[str, Defects]()
     gaps: list[DamagedRange] = []
-    parts: list[_Part] = []
+    scans: list[_Scan] = []
     count = gap_count = 0
     for item in verified_windows(file, 0, verify=verify):
         if isinstance(item, DamagedRange):
@@ -86,14 +86,14 @@ def scan_log(
         elif isinstance(item, Stop):
             stop = item
         else:
-            parts.append(_part(file, item, largest, observer))
+            scans.append(_scan(file, item, largest, observer))
             count += len(item.positions)
         # a call of numpy costs as much for ten batches as for a thousand
-        if parts and (count >= BATCHES_A_BLOCK or isinstance(item, Stop)):
-            more, part_defects = _summed(parts, base, observer)
-            summary = merge(summary, more)
-            defects |= {code: _added(defects.get(code, Defects()), one) for code, one in part_defects.items()}
-            parts, count = [], 0
+        if scans and (count >= BATCHES_A_BLOCK or isinstance(item, Stop)):
+            new_summary, new_defects = _summed(scans, base, observer)
+            summary = merge(summary, new_summary)
+            defects |= {code: _added(defects.get(code, Defects()), new) for code, new in new_defects.items()}
+            scans, count = [], 0
     grown = file.grown(is_torn=stop.reason in TORN)
     return LogScan(stop, summary, tuple(gaps), gap_count, defects, file.size, grown)
 
@@ -102,7 +102,7 @@ def _added(a: Defects, b: Defects) -> Defects:
     return Defects(a.batches + b.batches, *(a if a.batches else b)[1:])
 
 
-class _Part(NamedTuple):
+class _Scan(NamedTuple):
     """Batches of a window with what only its bytes can tell."""
 
     window: Window
@@ -111,7 +111,7 @@ class _Part(NamedTuple):
     sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
 
 
-def _part(file: DataFile, window: Window, largest: int | None, observer: Observer | None) -> _Part:
+def _scan(file: DataFile, window: Window, largest: int | None, observer: Observer | None) -> _Scan:
     fields = window.fields
     good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
     bad = []
@@ -123,9 +123,9 @@ def _part(file: DataFile, window: Window, largest: int | None, observer: Observe
     if observer is not None:
         observer.see_window(window)
     sizes = None if largest is None else _sizes(file, window, largest, bad)
-    each = {place.position: place for place in bad}
+    each = {defect.position: defect for defect in bad}
     unreadable = reduce(_added, (each[position] for position in sorted(each)), Defects())
-    return _Part(window._replace(data=window.data[:0]), types, unreadable, sizes)
+    return _Scan(window._replace(data=window.data[:0]), types, unreadable, sizes)
 
 
 def end_marker_types(
@@ -140,13 +140,13 @@ def end_marker_types(
     is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
     if window.valid is not None:
         is_control &= window.valid
-    at = (is_control & (fields["producer_id"] != NO_PRODUCER_ID)).nonzero()[0]
-    if not len(at):
+    numbers = (is_control & (fields["producer_id"] != NO_PRODUCER_ID)).nonzero()[0]
+    if not len(numbers):
         return types, broken
-    places = window.positions[at] - window.base
-    inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - fields["batch_length"][at])
-    types[at[inside]] = marker_types(window.data, places[inside], fields[at[inside]])
-    for number in at[types[at] == NO_MARKER].tolist():
+    places = window.positions[numbers] - window.base
+    inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - fields["batch_length"][numbers])
+    types[numbers[inside]] = marker_types(window.data, places[inside], fields[numbers[inside]])
+    for number in numbers[types[numbers] == NO_MARKER].tolist():
         try:
             marker = read_marker(batch_bytes(file, window, number, LARGEST_CONTROL_BATCH))
         except FormatError as error:
@@ -161,9 +161,9 @@ def batch_bytes(file: DataFile, window: Window, number: int, most: int) -> bytes
     """Return the bytes of a batch, no more than `most` of them, from the window if they are there."""
     position = int(window.positions[number])
     size = min(LOG_OVERHEAD + int(window.fields["batch_length"][number]), most)
-    at = position - window.base
-    is_inside = window.base <= position and at + size <= len(window.data)
-    return bytes(window.data[at : at + size]) if is_inside else file.read(position, size)
+    begin = position - window.base
+    is_inside = window.base <= position and begin + size <= len(window.data)
+    return bytes(window.data[begin : begin + size]) if is_inside else file.read(position, size)
 
 
 def _trouble(window: Window, number: int, error: FormatError | str) -> Defects:
@@ -184,9 +184,9 @@ def _sizes(
     old = is_legacy(fields["magic"])
     header_sizes = np.take(HEADER_SIZES, fields["magic"], mode="clip")
     packed = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD - header_sizes
-    whole = packed.copy()
+    decompressed = packed.copy()
     for number in ((fields["attributes"] & 7 != 0) | old).nonzero()[0].tolist():
-        packed[number] = whole[number] = NOT_OPENED
+        packed[number] = decompressed[number] = NOT_OPENED
         if window.valid is not None and not window.valid[number]:
             continue
         size = LOG_OVERHEAD + int(fields["batch_length"][number])
@@ -200,10 +200,10 @@ def _sizes(
                 sizes = (len(raw) - (opened.stream or 0), len(opened.body))
             else:
                 sizes = (len(raw) - int(header_sizes[number]), len(unpacked(raw, largest)[1]))
-            packed[number], whole[number] = sizes
+            packed[number], decompressed[number] = sizes
         except FormatError as error:
             bad.append(_trouble(window, number, error))
-    return packed, whole
+    return packed, decompressed
 
 
 def _side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -211,49 +211,51 @@ def _side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _summed(
-    parts: list[_Part], base: int | None, observer: Observer | None
+    scans: list[_Scan], base: int | None, observer: Observer | None
 ) -> tuple[Summary, dict[str, Defects]]:
     """Return the summary of the batches of some windows of a segment, one or more, and their defects."""
-    fields = together([part.window.fields for part in parts])
-    positions = _side_by_side([part.window.positions for part in parts])
-    verdicts = [part.window.valid for part in parts if part.window.valid is not None]
+    fields = together([scan.window.fields for scan in scans])
+    positions = _side_by_side([scan.window.positions for scan in scans])
+    verdicts = [scan.window.valid for scan in scans if scan.window.valid is not None]
     valid = _side_by_side(verdicts) if verdicts else None
-    types = _side_by_side([part.marker_types for part in parts])
+    types = _side_by_side([scan.marker_types for scan in scans])
     if observer is not None:
-        observer.see_batches(Window(positions, fields, valid, 0, parts[0].window.data), types)
-    sizes = [part.sizes for part in parts if part.sizes is not None]
-    packed, whole = map(_side_by_side, zip(*sizes, strict=True)) if sizes else (None, None)
-    summed = summary(fields, valid, types != NO_MARKER, packed, whole)
+        observer.see_batches(Window(positions, fields, valid, 0, scans[0].window.data), types)
+    sizes = [scan.sizes for scan in scans if scan.sizes is not None]
+    packed, unpacked = map(_side_by_side, zip(*sizes, strict=True)) if sizes else (None, None)
+    summed = summary(fields, valid, types != NO_MARKER, packed, unpacked)
     is_good = np.ones(len(fields), np.bool_) if valid is None else valid
     offsets, magics = fields["base_offset"], fields["magic"]
     is_above = is_good & is_above_latest(magics)
     defects = {
-        "LOG-003": _first(~is_good, positions, lambda at: checksum_message(offsets[at])),
+        "LOG-003": _first(~is_good, positions, lambda number: checksum_message(offsets[number])),
         "LOG-017": _first(
-            is_above, positions, lambda at: log_findings.magic_message(offsets[at], magics[at])
+            is_above, positions, lambda number: log_findings.magic_message(offsets[number], magics[number])
         ),
-        "DUMP-002": reduce(_added, [part.unreadable for part in parts]),
+        "DUMP-002": reduce(_added, [scan.unreadable for scan in scans]),
     }
     if base is not None and not _is_within_reach(summed, fields, base):
         beyond, below = is_good & log_findings.is_out_of_reach(fields, base), offsets.astype("i8") < base
         for code, which in ((log_findings.ABOVE, beyond & ~below), (log_findings.BELOW, beyond & below)):
             defects[code] = _first(
-                which, positions, lambda at: log_findings.reach_message(int(offsets[at]), base)
+                which, positions, lambda number: log_findings.reach_message(int(offsets[number]), base)
             )
-    return summed, {code: one for code, one in defects.items() if one.batches}
+    return summed, {code: of_code for code, of_code in defects.items() if of_code.batches}
 
 
-def _is_within_reach(part: Summary, fields: Fields, base: int) -> bool:
+def _is_within_reach(summed: Summary, fields: Fields, base: int) -> bool:
     """Whether offsets that rise from first to last show quickly that none is out of a segment's reach."""
-    first, last = part.base_offset, part.last_offset
-    if first is None or last is None or part.backwards.times or not base <= first <= last <= base + MAX_INT:
+    first, last = summed.base_offset, summed.last_offset
+    if first is None or last is None or summed.backwards.times or not base <= first <= last <= base + MAX_INT:
         return False
     # a wrong offset between two others is a gap before it; a header may contradict itself
     rises = fields["last_offset_delta"].min() >= 0
-    return bool(rises and (not part.gaps.times or fields["base_offset"].max() <= base + MAX_INT))
+    return bool(rises and (not summed.gaps.times or fields["base_offset"].max() <= base + MAX_INT))
 
 
 def _first(which: NDArray[np.bool_], positions: NDArray[np.int64], message: Callable[[int], str]) -> Defects:
     """Return how many batches have a defect, and what is said of the first, by its number."""
-    at = which.nonzero()[0]
-    return Defects(len(at), int(positions[at[0]]), message(int(at[0]))) if len(at) else Defects()
+    if not which.any():
+        return Defects()
+    number = int(which.argmax())
+    return Defects(int(np.count_nonzero(which)), int(positions[number]), message(number))

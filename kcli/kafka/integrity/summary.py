@@ -103,25 +103,25 @@ def merge(a: Summary, b: Summary) -> Summary:
         base_offset=b.base_offset if a.base_offset is None else a.base_offset,
         begins_before=b.begins_before if a.base_offset is None else a.begins_before,
         last_offset=a.last_offset if b.last_offset is None else b.last_offset,
-        min_timestamp=_known(min, a.min_timestamp, b.min_timestamp),
-        max_timestamp=_known(max, a.max_timestamp, b.max_timestamp),
+        min_timestamp=_extreme(min, a.min_timestamp, b.min_timestamp),
+        max_timestamp=_extreme(max, a.max_timestamp, b.max_timestamp),
         first_epoch=b.first_epoch if a.first_epoch is None else a.first_epoch,
         last_epoch=a.last_epoch if b.last_epoch is None else b.last_epoch,
         epochs=_union(a.epochs, b.epochs),
         producers=_union(a.producers, b.producers),
         transactions=_followed(a.transactions, b.transactions),
         codecs=tuple(
-            Codec(*map(sum, zip(one, other, strict=True)))
-            for one, other in zip(a.codecs, b.codecs, strict=True)
+            Codec(*map(sum, zip(codec_a, codec_b, strict=True)))
+            for codec_a, codec_b in zip(a.codecs, b.codecs, strict=True)
         ),
         gaps=gaps,
         backwards=backwards,
     )
 
 
-def _known(choose: Any, a: int | None, b: int | None) -> int | None:
-    known = [value for value in (a, b) if value is not None]
-    return choose(known) if known else None
+def _extreme(choose: Any, a: int | None, b: int | None) -> int | None:
+    values = [value for value in (a, b) if value is not None]
+    return choose(values) if values else None
 
 
 def _between(a: Summary, b: Summary) -> tuple[Tally, Tally]:
@@ -256,9 +256,9 @@ def _transactions(
 ) -> Transactions | None:
     opened: dict[int, int] = {}
     ended: set[int] = set()
-    at = (data | ends).nonzero()[0]
+    indices = (data | ends).nonzero()[0]
     for number, offset, marker in zip(
-        producer[at].tolist(), base[at].tolist(), ends[at].tolist(), strict=True
+        producer[indices].tolist(), base[indices].tolist(), ends[indices].tolist(), strict=True
     ):
         if marker:
             opened.pop(number, None)

@@ -91,8 +91,8 @@ def find_holes(before: int, base: Ints, last: Ints, positions: Ints, is_old: NDA
     if not len(base) or not (base[0] > before or (base[1:] > last[:-1] + 1).any()):
         return []
     follows = np.append(before, last[:-1] + 1)
-    at = np.flatnonzero(~is_old & (base > follows))
-    return list(map(Hole, follows[at].tolist(), base[at].tolist(), positions[at].tolist()))
+    numbers = np.flatnonzero(~is_old & (base > follows))
+    return list(map(Hole, follows[numbers].tolist(), base[numbers].tolist(), positions[numbers].tolist()))
 
 
 # Leader epochs of batches, held against each other and against the leader-epoch-checkpoint

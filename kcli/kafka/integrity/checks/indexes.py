@@ -44,8 +44,8 @@ class _Entries:
                 raise
             self.is_missing = True
         self.partial = size % layout.size
-        self.whole = size // layout.size
-        self.slots = self.offsets = self.others = self.falling = NO_ENTRIES
+        self.entries = size // layout.size
+        self.slots = self.offsets = self.values = self.falling = NO_ENTRIES
         self.zeros = self.next = 0
         self.last_time = NO_TIMESTAMP
         """The timestamp in the last slot of a time index, where a broker takes that of the segment from."""
@@ -53,7 +53,7 @@ class _Entries:
         """In words that all bytes are zeros, and what to do, where the segment is closed."""
         self.has_stale = False
         """Whether entries follow zeros: those of before a truncation, in a preallocated index."""
-        if self.whole:
+        if self.entries:
             self._sort_out(data, layout, base, is_time=is_time)
 
     def _sort_out(self, data: bytes, layout: Layout[Any], base: int, *, is_time: bool) -> None:
@@ -63,7 +63,7 @@ class _Entries:
         count = min(entries, written // layout.size + 1 + ENOUGH_ZEROS)
         raw = np.frombuffer(data, layout.dtype, count)
         first, second = (raw[name].astype(np.int64) for name in raw.dtype.names or ())
-        self.offsets, self.others = (second + base, first) if is_time else (first + base, second)
+        self.offsets, self.values = (second + base, first) if is_time else (first + base, second)
         self.slots = np.arange(len(raw), dtype=np.int64)
         self.last_time = int(first[-1]) if is_time else NO_TIMESTAMP
         least = 0 if is_time else 1
@@ -82,11 +82,11 @@ class _Entries:
         self.falling = np.flatnonzero(~rising & ~zero)
         after_zeros = np.flatnonzero(zero[:-1] & ~zero[1:]) + 1 if self.zeros else self.falling[:0]
         self.has_stale = bool(len(after_zeros))
-        kept = rising
+        good = rising
         if self.has_stale:
-            kept = rising & (self.slots < np.flatnonzero(zero)[0])
-            self.falling = self.falling[self.falling < len(np.flatnonzero(kept))]
-        self.offsets, self.others, self.slots = self.offsets[kept], self.others[kept], self.slots[kept]
+            good = rising & (self.slots < np.flatnonzero(zero)[0])
+            self.falling = self.falling[self.falling < len(np.flatnonzero(good))]
+        self.offsets, self.values, self.slots = self.offsets[good], self.values[good], self.slots[good]
 
     @property
     def is_whole(self) -> bool:
@@ -101,11 +101,11 @@ class _Entries:
         """Keep findings about a partial entry and about entries that do not rise."""
         if self.partial:
             message = f"{self.partial} bytes are left, an entry has {self.size}"
-            self.findings.add("DUMP-006", self.whole * self.size, message)
+            self.findings.add("DUMP-006", self.entries * self.size, message)
         for slot in self.falling[:MOST_LOOSE].tolist():
             self.add("DUMP-003", slot, f"entry {slot} does not rise above the entries before it")
         if self.zeros:
-            self.findings.add("IDX-003", None, f"{self.zeros} of {self.whole} entries are zeros")
+            self.findings.add("IDX-003", None, f"{self.zeros} of {self.entries} entries are zeros")
 
 
 class OffsetIndexJudge(_Entries):
@@ -119,7 +119,7 @@ class OffsetIndexJudge(_Entries):
     def add_batches(self, batches: Batches) -> None:
         """Hold the entries that lead into some batches against these."""
         end = int(batches.positions[-1] + batches.sizes[-1])
-        stop = int(np.searchsorted(self.others, end))
+        stop = int(np.searchsorted(self.values, end))
         before, self._end = self._end, int(batches.last[-1]) + 1
         if stop == self.next and not self._loose:
             return
@@ -128,22 +128,22 @@ class OffsetIndexJudge(_Entries):
             return
         some = slice(self.next, stop)
         self.next = stop
-        places, offsets, slots = self.others[some], self.offsets[some], self.slots[some]
-        at = np.searchsorted(batches.positions, places).clip(max=len(batches.positions) - 1)
-        leads = batches.positions[at] == places
+        places, offsets, slots = self.values[some], self.offsets[some], self.slots[some]
+        batch = np.searchsorted(batches.positions, places).clip(max=len(batches.positions) - 1)
+        leads = batches.positions[batch] == places
         of_bad = np.isin(places, batches.bad)
-        columns = at, places, offsets, slots, leads
-        at, places, offsets, slots, leads = (column[~of_bad] for column in columns)
-        for slot, place in zip(slots[~leads].tolist(), places[~leads].tolist(), strict=True):
-            self.add("IDX-004", slot, f"entry {slot}: no good batch begins at byte {place}")
+        columns = batch, places, offsets, slots, leads
+        batch, places, offsets, slots, leads = (column[~of_bad] for column in columns)
+        for slot, position in zip(slots[~leads].tolist(), places[~leads].tolist(), strict=True):
+            self.add("IDX-004", slot, f"entry {slot}: no good batch begins at byte {position}")
         # a wrapper of magic 0 or 1 does not say where it begins: after the batch before
         wrapped = np.append(before, batches.last[:-1] + 1)
         lowest = np.where(is_legacy(batches.fields["magic"]), wrapped, batches.base)
-        late = leads & (offsets < lowest[at])
+        late = leads & (offsets < lowest[batch])
         for number in np.flatnonzero(late).tolist():
             text = f"offset {offsets[number]}, the batch at byte {places[number]} begins with"
-            self.add("IDX-004", int(slots[number]), f"{text} {batches.base[at[number]]}")
-        loose = leads & ~late & (offsets != batches.last[at]) & (offsets != lowest[at])
+            self.add("IDX-004", int(slots[number]), f"{text} {batches.base[batch[number]]}")
+        loose = leads & ~late & (offsets != batches.last[batch]) & (offsets != lowest[batch])
         if loose.any():
             is_offset = np.isin(offsets[loose], batches.last) | np.isin(offsets[loose], batches.base)
             pairs = zip(slots[loose][~is_offset].tolist(), offsets[loose][~is_offset].tolist(), strict=True)
@@ -153,15 +153,15 @@ class OffsetIndexJudge(_Entries):
         """Forget the entries that name the first or the last offset of one of these batches."""
         if self._loose and self._loose[0][1] < self._end:
             offsets = [offset for _, offset in self._loose]
-            known = np.isin(offsets, batches.last) | np.isin(offsets, batches.base)
-            self._loose = [pair for pair, is_known in zip(self._loose, known, strict=True) if not is_known]
+            matches = np.isin(offsets, batches.last) | np.isin(offsets, batches.base)
+            self._loose = [pair for pair, is_known in zip(self._loose, matches, strict=True) if not is_known]
 
     def end(self, *, is_compacted: bool) -> None:
         """Keep findings about entries that lead past the log, and about offsets that end no batch."""
         self.report_shape()
-        past = zip(self.slots[self.next :].tolist(), self.others[self.next :].tolist(), strict=True)
-        for slot, place in past:
-            self.add("IDX-004", slot, f"entry {slot}: the log ends before byte {place}")
+        past = zip(self.slots[self.next :].tolist(), self.values[self.next :].tolist(), strict=True)
+        for slot, position in past:
+            self.add("IDX-004", slot, f"entry {slot}: the log ends before byte {position}")
         if not is_compacted:
             for slot, offset in self._loose:
                 self.add("DUMP-004", slot, f"offset {offset}: no batch ends with it")
@@ -188,22 +188,22 @@ class TimeIndexJudge(_Entries):
             return
         some = slice(self.next, stop)
         self.next = stop
-        times, offsets, slots = self.others[some], self.offsets[some], self.slots[some]
-        at = np.searchsorted(last, offsets)
-        if (times == top[at]).all():
+        times, offsets, slots = self.values[some], self.offsets[some], self.slots[some]
+        batch = np.searchsorted(last, offsets)
+        if (times == top[batch]).all():
             return  # as a broker writes them
-        earlier = np.where(at > 0, top[at - 1], before)
-        missed, unknown = earlier > times, times > top[at]
+        earlier = np.where(batch > 0, top[batch - 1], before)
+        missed, unknown = earlier > times, times > top[batch]
         for number in np.flatnonzero(missed).tolist():
             text = f"timestamp {times[number]} at offset {offsets[number]}: before it there is"
             self.add("IDX-004", int(slots[number]), f"{text} {earlier[number]}")
         for number in np.flatnonzero(unknown).tolist():
             text = f"timestamp {times[number]} at offset {offsets[number]}: up to there the largest is"
-            self.add("IDX-004", int(slots[number]), f"{text} {top[at[number]]}")
-        loose = ~missed & ~unknown & (times != batches.timestamp[at]) & (times != earlier)
+            self.add("IDX-004", int(slots[number]), f"{text} {top[batch[number]]}")
+        loose = ~missed & ~unknown & (times != batches.timestamp[batch]) & (times != earlier)
         for number in np.flatnonzero(loose)[:MOST_LOOSE].tolist():
             text = f"timestamp {times[number]}: the batch of offset {offsets[number]} has"
-            self._loose.append((int(slots[number]), f"{text} {batches.timestamp[at[number]]}"))
+            self._loose.append((int(slots[number]), f"{text} {batches.timestamp[batch[number]]}"))
 
     def end(self, *, is_compacted: bool) -> None:
         """Keep findings about entries past the log, and about times that no batch has."""

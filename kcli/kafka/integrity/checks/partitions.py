@@ -62,7 +62,7 @@ class PartitionJudge:
     def __init__(self, target: Target, files: PartitionFiles) -> None:
         inspected = files.inspected
         self.target = target
-        self.given = inspected.given
+        self.checkpoints = inspected.given
         self.epochs = None if inspected.epoch_lines is None else inspected.epochs
         self.is_compacted = bool(files.is_compacted)
         self._is_never_compacted = files.is_compacted is False
@@ -113,8 +113,8 @@ class PartitionJudge:
             facts.epochs,
             self.epoch,
             self.epochs or (),
-            is_clean=self.given.clean,
-            log_start=self.given.log_start_offset,
+            is_clean=self.checkpoints.clean,
+            log_start=self.checkpoints.log_start_offset,
         ):
             if code == "EPOCH-008" or self.epochs is not None:
                 of_log.add(code, run.position, message)
@@ -143,7 +143,7 @@ class PartitionJudge:
     def _lacks_epochs(self) -> bool:
         """Whether batches have epochs that recovery does not add: a segment with batches is left as it is."""
         second = self._bases[1] if len(self._bases) > 1 else None
-        return self._has_epochs and (self.epochs is None or not self.given.recovers(second))
+        return self._has_epochs and (self.epochs is None or not self.checkpoints.recovers(second))
 
     def _begins_elsewhere(self) -> bool:
         """Whether a log begins below its first segment, as a tiered one does; none from before 0.11."""
@@ -154,14 +154,14 @@ class PartitionJudge:
     def _gaps(self, log_end: int) -> Iterator[Finding]:
         """Yield which producer snapshots are missing, and which lie above the log."""
         is_live = self.target.name is not None and self.target.name.kind == NORMAL
-        is_empty = self.given.log_start_offset >= log_end  # then none is written when the log is closed
+        is_empty = self.checkpoints.log_start_offset >= log_end  # then none is written when the log is closed
         if not self.has_log_dir or not is_live or is_empty:
             return
         for code, message in snapshot_gaps(
             self._offsets,
             self._bases,
             log_end,
-            is_clean=self.given.clean,
+            is_clean=self.checkpoints.clean,
             has_producers=bool(self._producers.runs),
         ):
             yield Finding(code, message, dir=self.target.shown)
@@ -169,9 +169,9 @@ class PartitionJudge:
     def _of_indexes(self, facts: SegmentFacts, following: int | None) -> Iterator[Finding]:
         """Yield what is wrong with a segment's indexes, given the next base; recovery writes stale ones."""
         is_left = self.target.name is not None and self.target.name.kind != NORMAL
-        is_closed = following is not None or (self.given.clean and self.has_log_dir and not is_left)
+        is_closed = following is not None or (self.checkpoints.clean and self.has_log_dir and not is_left)
         findings = [*facts.of_indexes, *self._of_transactions, *(facts.if_closed if is_closed else ())]
-        if not self.given.recovers(following):
+        if not self.checkpoints.recovers(following):
             yield from findings
             return
         paths = set()
@@ -232,7 +232,7 @@ class PartitionJudge:
             # a running broker writes the entry after the marker: it may have come since
             with suppress(FileError):
                 later = txn_entries(read_optional(index.path, LARGEST_TXN_INDEX) or b"")
-                entries += tuple(one for one in later[len(entries) :] if of_entry(one) in expected)
+                entries += tuple(entry for entry in later[len(entries) :] if of_entry(entry) in expected)
         for code, number, message in txn_index_misfits(
             entries,
             expected,
@@ -294,7 +294,7 @@ def without_details(facts: SegmentFacts) -> SegmentFacts:
 
 
 def needs_start(
-    segments: Sequence[SegmentFacts], given: Checkpoints, settings: Settings, *, is_damaged: bool
+    segments: Sequence[SegmentFacts], checkpoints: Checkpoints, settings: Settings, *, is_damaged: bool
 ) -> bool:
     """Whether only a start of a log says what becomes of it.
 
@@ -305,13 +305,13 @@ def needs_start(
         return True
     if segments and _has_long_index(segments[-1].target, settings):
         return True
-    if given.clean or not segments:
+    if checkpoints.clean or not segments:
         return False
-    log_end = log_end_of(segments, given)
+    log_end = log_end_of(segments, checkpoints)
     following = (*(segment.base for segment in segments[1:]), None)
     pairs = zip(segments, following, strict=True)
-    is_cut = any((one.is_cut or one.has_messages) and given.recovers(after) for one, after in pairs)
-    return is_cut or log_end is None or log_end < given.log_start_offset
+    is_cut = any((facts.is_cut or facts.has_messages) and checkpoints.recovers(end) for facts, end in pairs)
+    return is_cut or log_end is None or log_end < checkpoints.log_start_offset
 
 
 def _has_long_index(active: Target, settings: Settings) -> bool:
@@ -325,9 +325,9 @@ def _has_long_index(active: Target, settings: Settings) -> bool:
     return False
 
 
-def log_end_of(segments: Sequence[SegmentFacts], given: Checkpoints) -> int | None:
+def log_end_of(segments: Sequence[SegmentFacts], checkpoints: Checkpoints) -> int | None:
     """Return the log end offset of a log that is recovered without a cut; None without a segment."""
     if not segments:
-        return given.log_start_offset
+        return checkpoints.log_start_offset
     last = segments[-1]
     return last.base if last.good_end.offset is None else last.good_end.offset

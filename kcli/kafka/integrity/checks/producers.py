@@ -122,29 +122,29 @@ class ProducerJudge:
     def add_batches(self, batches: Batches) -> None:
         """Follow the producers of some batches."""
         producer = batches.fields["producer_id"]
-        at = np.flatnonzero((producer > NO_PRODUCER_ID) & (batches.kinds <= COMMIT))
-        if not len(at) or self._is_over:
+        numbers = np.flatnonzero((producer > NO_PRODUCER_ID) & (batches.kinds <= COMMIT))
+        if not len(numbers) or self._is_over:
             return
-        ids = producer[at].astype(np.int64)
+        ids = producer[numbers].astype(np.int64)
         lowest = int(ids.min())
         # numpy sorts short numbers many times faster
         keys = (ids - lowest).astype(np.uint16) if int(ids.max()) - lowest <= MOST_SHORT else ids
         order = np.argsort(keys, kind="stable")
-        self._follow(batches, at[order], ids[order])
+        self._follow(batches, numbers[order], ids[order])
         if len(self._runs) > MOST_IDS:
             self._is_over = True
             self._runs.clear()
 
-    def _follow(self, batches: Batches, at: Ints, ids: Ints) -> None:
+    def _follow(self, batches: Batches, numbers: Ints, ids: Ints) -> None:
         """Follow batches that are sorted by producer; those that go on as they should are one step."""
-        kinds = batches.kinds[at]
+        kinds = batches.kinds[numbers]
         epochs, first, deltas = (
-            batches.fields[name].astype(np.int64)[at]
+            batches.fields[name].astype(np.int64)[numbers]
             for name in ("producer_epoch", "base_sequence", "last_offset_delta")
         )
         last = np.where(first < 0, NO_SEQUENCE, add_sequences(first, deltas))
         follows = np.where(last[:-1] < 0, NO_SEQUENCE, add_sequences(last[:-1], np.ones_like(last[:-1])))
-        begins = np.ones(len(at), np.bool_)
+        begins = np.ones(len(numbers), np.bool_)
         begins[1:] = (
             (ids[1:] != ids[:-1])
             | (epochs[1:] != epochs[:-1])
@@ -153,10 +153,10 @@ class ProducerJudge:
             | (first[1:] != follows)
         )
         starts = np.flatnonzero(begins)
-        ends = np.append(starts[1:], len(at)) - 1
+        ends = np.append(starts[1:], len(numbers)) - 1
         columns: list[NDArray[Any]] = [column[starts] for column in (ids, kinds, epochs, first)]
-        columns += [column[at[starts]] for column in (batches.base, batches.positions)]
-        columns += [last[ends], batches.last[at[ends]], deltas[ends], batches.timestamp[at[ends]]]
+        columns += [column[numbers[starts]] for column in (batches.base, batches.positions)]
+        columns += [last[ends], batches.last[numbers[ends]], deltas[ends], batches.timestamp[numbers[ends]]]
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for batches_of_producer in map(ConsecutiveBatches._make, rows):
             self._add(batches_of_producer)
@@ -315,11 +315,11 @@ def txn_index_misfits(
     the first offset. The last stable offset is the one after the marker, or where another open transaction
     begins (`begins`): after the marker, too, where a follower appended many batches at once.
     """
-    known = set(map(of_entry, entries))
+    indexed = set(map(of_entry, entries))
     for number, entry in enumerate(entries):
-        one = of_entry(entry)
-        if one not in expected and entry.first_offset >= log_start:
-            message = f"entry {number}: no such aborted transaction ends here: {one}"
+        txn = of_entry(entry)
+        if txn not in expected and entry.first_offset >= log_start:
+            message = f"entry {number}: no such aborted transaction ends here: {txn}"
             if not any(map(any, entries)):
                 message = f"{nul_index(len(entries) * TXN_INDEX_ENTRY.size)}; {message}"
             yield "IDX-008", number, message
@@ -333,11 +333,11 @@ def txn_index_misfits(
         ):
             message = f"no transaction begins at the last stable offset {entry.last_stable_offset}"
             yield "IDX-008", number, f"entry {number}: {message}"
-    begun_before = {(one.producer_id, one.last_offset) for one in known if one.first_offset < log_start}
-    for one in sorted(expected - known):
-        if (one.producer_id, one.last_offset) in begun_before:
+    begun_before = {(txn.producer_id, txn.last_offset) for txn in indexed if txn.first_offset < log_start}
+    for txn in sorted(expected - indexed):
+        if (txn.producer_id, txn.last_offset) in begun_before:
             continue
-        yield "IDX-008", None, f"an aborted transaction without an entry: {one}"
+        yield "IDX-008", None, f"an aborted transaction without an entry: {txn}"
 
 
 def snapshot_misfits(
@@ -396,7 +396,7 @@ def _differences(entry: ProducerEntry, run: ProducerRun, log_start: int) -> Iter
 def producer_snapshots(names: Iterable[str]) -> tuple[int, ...]:
     """Return the offsets of the producer snapshots among the files of a partition."""
     parsed = (parse_file(name) for name in names if name.endswith(".snapshot"))
-    offsets = (one.base_offset for one in parsed if one.kind == PRODUCER_SNAPSHOT and not one.suffix)
+    offsets = (file.base_offset for file in parsed if file.kind == PRODUCER_SNAPSHOT and not file.suffix)
     return tuple(sorted(offset for offset in offsets if offset is not None))
 
 

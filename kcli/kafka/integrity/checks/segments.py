@@ -119,7 +119,7 @@ class SegmentJudge:
         self._offsets = self._index("index", OffsetIndexJudge)
         self._times = self._index("timeindex", TimeIndexJudge)
         self._epochs = EpochJudge()
-        stable = frozenset(one.last_stable_offset for one in self._txn_index)
+        stable = frozenset(entry.last_stable_offset for entry in self._txn_index)
         self._producers = ProducerJudge(stable)
         self._good = GoodEnd()
         self._is_broken = False
@@ -213,13 +213,13 @@ class SegmentJudge:
 
     def _implausible(self, batches: Batches, sparse: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> None:
         """Keep findings about headers that contradict themselves; fewer records than offsets do not."""
-        for at in np.flatnonzero(sparse & contradicts_itself(batches.fields)).tolist():
-            fields = batches.fields[at]
+        for number in np.flatnonzero(sparse & contradicts_itself(batches.fields)).tolist():
+            fields = batches.fields[number]
             message = (
                 f"offset {fields['base_offset']}: {fields['records_count']} records, "
                 f"{int(fields['last_offset_delta']) + 1} offsets"
             )
-            self._of_log.add("LOG-017", int(batches.positions[at]), message)
+            self._of_log.add("LOG-017", int(batches.positions[number]), message)
 
     def end(self, piece: LogScan) -> SegmentFacts:
         """Return what is known of the segment when all of it was read."""
@@ -244,7 +244,7 @@ class SegmentJudge:
             epochs=tuple(self._epochs.runs),
             producers=ProducerFacts(None) if self._headers_alone else self._producers.facts(),
             aborted=self._txn_index,
-            of_indexes=tuple(one for findings in self._of_indexes for one in findings.take()),
+            of_indexes=tuple(finding for findings in self._of_indexes for finding in findings.take()),
             if_closed=tuple(self._if_closed()),
             tail=piece.size - piece.stop.position,
             holes=() if self._is_broken else tuple(self._holes),
@@ -301,23 +301,23 @@ def _report_records(window: Window, path: str, limit: int, findings: FindingColl
     for number in np.flatnonzero(valid & (sizes > limit)).tolist():
         message = f"a batch of {sizes[number]} bytes{RAISES_THE_BOUND}"
         _report_record(findings, int(positions[number]), int(fields["base_offset"][number]), message)
-    at = np.flatnonzero(valid & (sizes <= limit))
-    if not len(at):
+    numbers = np.flatnonzero(valid & (sizes <= limit))
+    if not len(numbers):
         return
     if not data:  # one batch, larger than a window
         base = int(positions[0])
         with DataFile(path) as log:
             data = memoryview(log.read(base, int(sizes[0])))
-    for part in record_columns(data, positions[at] - base, limit, fields[at]):
-        if isinstance(part, FallbackBatch):
-            number = int(at[part.number])
+    for block in record_columns(data, positions[numbers] - base, limit, fields[numbers]):
+        if isinstance(block, FallbackBatch):
+            number = int(numbers[block.number])
             start = int(positions[number]) - base
             raw = bytes(data[start : start + int(sizes[number])])
             trouble = _record_trouble(raw, limit, int(positions[number]))
             if trouble is not None:
                 _report_record(findings, int(positions[number]), int(fields["base_offset"][number]), trouble)
         else:
-            _report_offsets(part, positions[at], findings)
+            _report_offsets(block, positions[numbers], findings)
 
 
 def _report_record(findings: FindingCollector, position: int, offset: int, reason: str) -> None:
@@ -342,14 +342,14 @@ def _record_trouble(raw: bytes, limit: int, position: int) -> str | None:
 
 
 def _report_offsets(
-    part: RecordColumns, positions: "np.ndarray[tuple[int], np.dtype[np.int64]]", findings: FindingCollector
+    block: RecordColumns, positions: "np.ndarray[tuple[int], np.dtype[np.int64]]", findings: FindingCollector
 ) -> None:
     """Keep findings about batches whose records have offsets outside of them, or that do not rise."""
-    first = part.headers["base_offset"].astype(np.int64)[part.batch]
-    last = first + part.headers["last_offset_delta"][part.batch]
-    wrong = (part.offset < first) | (part.offset > last)
-    wrong[1:] |= (part.batch[1:] == part.batch[:-1]) & (part.offset[1:] <= part.offset[:-1])
-    for number in np.unique(part.batch[wrong]).tolist():
+    first = block.headers["base_offset"].astype(np.int64)[block.batch]
+    last = first + block.headers["last_offset_delta"][block.batch]
+    wrong = (block.offset < first) | (block.offset > last)
+    wrong[1:] |= (block.batch[1:] == block.batch[:-1]) & (block.offset[1:] <= block.offset[:-1])
+    for number in np.unique(block.batch[wrong]).tolist():
         reason = "its records have offsets that do not rise, or that lie outside of it"
-        offset = int(part.headers["base_offset"][number])
-        findings.add("LOG-017", int(positions[part.first + number]), f"offset {offset}: {reason}")
+        offset = int(block.headers["base_offset"][number])
+        findings.add("LOG-017", int(positions[block.first + number]), f"offset {offset}: {reason}")

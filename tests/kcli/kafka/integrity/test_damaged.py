@@ -151,7 +151,7 @@ def test_a_file_of_lying_headers_meets_the_bound(tmp_path, monkeypatch):
         budget = Budget(file.size)
         assert search_batch(file, 1, file.size, budget) == (None, True)
         assert search_batch(file, 1, file.size, budget) == (None, True)
-        assert budget.left < 0
+        assert budget.remaining_bytes < 0
 
 
 VALUE = bytes(3 << 20)
