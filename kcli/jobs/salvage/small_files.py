@@ -192,7 +192,7 @@ def _begins_here(partition: Partition, first: int, *, remote_storage: bool | Non
         return True
     if partition.target.log_dir is None and remote_storage is None:
         return False
-    return is_tiered(partition, first, configuration_of, given=remote_storage) is False
+    return is_tiered(partition, first, configuration_of, setting=remote_storage) is False
 
 
 def _runs(loaded: LoadedLog) -> Iterator[EpochRun]:

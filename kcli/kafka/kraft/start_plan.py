@@ -372,7 +372,7 @@ def _lost_metadata(metadata: Metadata, decided: Fates, *, is_alone: bool) -> Sta
         kept += "; the node fetches it again from the quorum before it opens a log"
     where = f"Found invalid messages in log segment {shown(lost.path)} at byte offset {lost.position}."
     says = where if lost.position is not None else STRAY_LINE if strays and is_alone else ""
-    return StartFailure(says, f"{lost.words}: {kept}", lost.path)
+    return StartFailure(says, f"{lost.message}: {kept}", lost.path)
 
 
 def _of_lost(decided: Fates) -> Fates:

@@ -91,8 +91,8 @@ def find_cleanable(
     cleanable = sum(each.size for each in segments[begin:] if each.base_offset < end)
     times = [time for number in dirty if (time := first_batch_times[number]) > 0]
     is_overdue = bool(times) and min(times) < now_ms - max(settings.max_lag_ms, 0)
-    left = sum(each.size for each in segments if max(end, first_dirty) <= each.base_offset < active)
-    result = Cleanable(first_dirty, uncleanable, end, because, clean, cleanable, left, is_picked=False)
+    later_bytes = sum(each.size for each in segments if max(end, first_dirty) <= each.base_offset < active)
+    result = Cleanable(first_dirty, uncleanable, end, because, clean, cleanable, later_bytes, is_picked=False)
     ratio = result.ratio
     is_picked = ratio is not None and (ratio > settings.min_ratio or (is_overdue and cleanable > 0))
     return result._replace(is_picked=is_picked)

@@ -235,20 +235,20 @@ def _together(log: DataFile, chunk: Sequence[Batch]) -> Iterator[tuple[Batch, It
     from formats.record_columns import FallbackBatch, RecordColumns, record_columns
 
     start, size = chunk[0].position, _end(chunk[-1]) - chunk[0].position
-    parts: Iterable[RecordColumns | FallbackBatch] = [FallbackBatch(0)]
+    blocks: Iterable[RecordColumns | FallbackBatch] = [FallbackBatch(0)]
     if size <= CHUNK_BYTES:
         places = [batch.position - start for batch in chunk]
-        parts = record_columns(log.read(start, size), places, LARGEST_BATCH)
-    for part in parts:
-        if isinstance(part, FallbackBatch):
-            batch = chunk[part.number]
+        blocks = record_columns(log.read(start, size), places, LARGEST_BATCH)
+    for block in blocks:
+        if isinstance(block, FallbackBatch):
+            batch = chunk[block.number]
             yield batch, ((each.offset, each.key, each.value is None) for each in _records(log, batch))
             continue
-        data, lengths = part.data, part.key_length.tolist()
-        pairs = zip(part.key_start.tolist(), lengths, strict=True)
-        keys = [None if length < 0 else data[at : at + length] for at, length in pairs]
-        entries = [*zip(part.offset.tolist(), keys, (part.value_length < 0).tolist(), strict=True)]
-        for number, (begin, end) in enumerate(pairwise(part.bounds.tolist()), part.first):
+        data, lengths = block.data, block.key_length.tolist()
+        pairs = zip(block.key_start.tolist(), lengths, strict=True)
+        keys = [None if length < 0 else data[begin : begin + length] for begin, length in pairs]
+        entries = [*zip(block.offset.tolist(), keys, (block.value_length < 0).tolist(), strict=True)]
+        for number, (begin, end) in enumerate(pairwise(block.bounds.tolist()), block.first):
             yield chunk[number], entries[begin:end]
 
 
@@ -265,8 +265,8 @@ def clean(cleaning: Cleaning, checkpoint: int | None) -> Generator[DroppedRecord
     cleaned = []
     for group in _groups(touched, cleaning):
         cleaned += [(yield from cleaning_pass.clean_group(group))]
-    rest = map(_untouched, cleaning.segments[len(touched) :])
-    return CleanedLog((*cleaned, *rest), keys.latest + 1, len(keys.offsets), passes, *cleaning_pass.totals)
+    tail = map(_untouched, cleaning.segments[len(touched) :])
+    return CleanedLog((*cleaned, *tail), keys.latest + 1, len(keys.offsets), passes, *cleaning_pass.totals)
 
 
 def _groups(segments: Sequence[LoadedSegment], cleaning: Cleaning) -> Iterator[list[LoadedSegment]]:
@@ -318,7 +318,7 @@ class _Pass:
 
     def clean_group(self, group: Sequence[LoadedSegment]) -> Generator[DroppedRecord, None, CleanedSegment]:
         """Yield the records of the segments that go; return the segment that these become."""
-        before = size = kept = batches = 0
+        before = size = records = batches = 0
         ends = [*(segment.base_offset for segment in group[1:]), log_segment.read_next_offset(group[-1])]
         for segment, end in zip(group, ends, strict=True):
             self._transactions.add(self._cleaning.aborted(segment.base_offset, end))
@@ -328,10 +328,10 @@ class _Pass:
                 dropped, written, count = self._batch(log, batch, entries, keeps_legacy=keeps_legacy)
                 for offset, reason in dropped:
                     yield DroppedRecord(segment.base_offset, offset, reason)
-                size, kept, batches = size + written, kept + count, batches + bool(written)
+                size, records, batches = size + written, records + count, batches + bool(written)
         bases = tuple(segment.base_offset for segment in group)
-        whole = sum(segment.log_size for segment in group)
-        return CleanedSegment(bases[0], bases, whole, size, before, kept, batches)
+        size_before = sum(segment.log_size for segment in group)
+        return CleanedSegment(bases[0], bases, size_before, size, before, records, batches)
 
     def _batch(
         self, log: DataFile, batch: Batch, entries: Iterable[Entry], *, keeps_legacy: bool
@@ -344,7 +344,7 @@ class _Pass:
         goes = can_go and (is_past or not head.is_control)
         stays_empty = self._stays_empty(head)
         keeps_tombstones = keeps_legacy if is_legacy(head.magic) else not is_past
-        kept, dropped, has_nulls = 0, [], False
+        retained, dropped, has_nulls = 0, [], False
         stays: list[bool] = []
         for offset, key, is_null in entries:
             if goes:
@@ -355,12 +355,12 @@ class _Pass:
                 reason = self._reason(offset, key, is_null=is_null, keeps_tombstones=keeps_tombstones)
             stays.append(reason is None)
             if reason is None:
-                kept, has_nulls = kept + 1, has_nulls or is_null
+                retained, has_nulls = retained + 1, has_nulls or is_null
             else:
                 dropped.append((offset, reason))
         stamps = horizon is None and ((can_go and head.is_control) or has_nulls)
         size = HEADER_SIZE if stays_empty else 0
-        if kept:
+        if retained:
             size = head.size
             if dropped or stamps or is_legacy(head.magic):
                 stamp = self._cleaning.now_ms + self._cleaning.delete_retention_ms if stamps else horizon
@@ -370,9 +370,9 @@ class _Pass:
             raise BrokerError(log_segment.ILLEGAL_STATE, log.path, batch.position, message)
         is_read = stays_empty or not goes
         tombstones = sum(reason == TOMBSTONE for _, reason in dropped)
-        counted = (is_read * len(stays), kept, head.size, size, tombstones)
+        counted = (is_read * len(stays), retained, head.size, size, tombstones)
         self.totals = [total + each for total, each in zip(self.totals, counted, strict=True)]
-        return dropped, size, kept
+        return dropped, size, retained
 
     def _stays_empty(self, head: BatchHeader) -> bool:
         producer = self._cleaning.producers.get(head.producer_id)
@@ -395,11 +395,11 @@ class _Pass:
         return TOMBSTONE if is_null and not keeps_tombstones else None
 
 
-def _rewritten_size(head: BatchHeader, kept: Sequence[Record | LegacyRecord], horizon: int | None) -> int:
+def _rewritten_size(head: BatchHeader, retained: Sequence[Record | LegacyRecord], horizon: int | None) -> int:
     """Return the bytes of a batch with the records that stay (`MemoryRecords.buildRetainedRecordsInto`)."""
-    base = kept[0].offset if is_legacy(head.magic) else head.base_offset
+    base = retained[0].offset if is_legacy(head.magic) else head.base_offset
     is_append_time = head.timestamp_type == LOG_APPEND_TIME
-    times = [head.max_timestamp if is_append_time else record.timestamp for record in kept]
+    times = [head.max_timestamp if is_append_time else record.timestamp for record in retained]
     first = times[0] if horizon is None else horizon
     body = b"".join(
         pack_record(
@@ -409,6 +409,6 @@ def _rewritten_size(head: BatchHeader, kept: Sequence[Record | LegacyRecord], ho
             record.value,
             () if isinstance(record, LegacyRecord) else record.headers,
         )
-        for record, time in zip(kept, times, strict=True)
+        for record, time in zip(retained, times, strict=True)
     )
     return HEADER_SIZE + compressed_size(head.codec, body)

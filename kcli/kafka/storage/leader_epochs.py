@@ -91,12 +91,12 @@ def truncate_from_end(entries: EpochCache, end_offset: int) -> EpochCache:
 
 def truncate_from_start(entries: EpochCache, start_offset: int) -> EpochCache:
     """Return the cache from an offset on: the newest entry at or below moves there, older ones go."""
-    gone = 0
-    while gone < len(entries) and entries[gone].start_offset <= start_offset:
-        gone += 1
-    if not gone:
+    count = 0
+    while count < len(entries) and entries[count].start_offset <= start_offset:
+        count += 1
+    if not count:
         return entries
-    return (EpochEntry(entries[gone - 1].epoch, start_offset), *entries[gone:])
+    return (EpochEntry(entries[count - 1].epoch, start_offset), *entries[count:])
 
 
 def load(

@@ -149,12 +149,12 @@ def no_epochs(partition: Partition, message: str = "no such file; the cache star
 
 def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
     """Yield that lines of leader-epoch-checkpoint erase one another."""
-    left = replay(lines)
-    if tuple(lines) != left:
+    entries = replay(lines)
+    if tuple(lines) != entries:
         path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-        message = f"{len(lines)} lines leave {len(left)} entries: {list_epochs(left)}"
+        message = f"{len(lines)} lines leave {len(entries)} entries: {list_epochs(entries)}"
         yield Finding(
-            "EPOCH-002", message, dir=partition.shown, path=path, expected=len(lines), found=len(left)
+            "EPOCH-002", message, dir=partition.shown, path=path, expected=len(lines), found=len(entries)
         )
 
 

@@ -61,8 +61,8 @@ class Settings(NamedTuple):
         intervals = (self.index_interval_bytes, config.index_interval_bytes, server.index_interval_bytes)
         sizes = (self.max_index_size, config.segment_index_bytes, server.segment_index_bytes)
         return self._replace(
-            index_interval_bytes=next((one for one in intervals if one is not None), None),
-            max_index_size=next((one for one in sizes if one is not None), None),
+            index_interval_bytes=next((interval for interval in intervals if interval is not None), None),
+            max_index_size=next((size for size in sizes if size is not None), None),
             is_completed=True,
         )
 
@@ -216,6 +216,6 @@ def check_fits(active: LoadedSegment, settings: Settings) -> None:
         return
     for index in (active.offset_index, active.time_index):
         if index.entries > settings.max_index_size // index.layout.size:
-            held = f"an index of the active segment holds {index.entries} entries"
-            words = f"{held}, more than segment.index.bytes allows"
-            raise log_segment.BrokerError(log_segment.ILLEGAL_ARGUMENT, active.log_path or "", None, words)
+            message = f"an index of the active segment holds {index.entries} entries"
+            message += ", more than segment.index.bytes allows"
+            raise log_segment.BrokerError(log_segment.ILLEGAL_ARGUMENT, active.log_path or "", None, message)

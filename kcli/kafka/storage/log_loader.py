@@ -38,16 +38,16 @@ class LogLoader:
     def __init__(
         self,
         partition: Partition,
-        given: loaded_log.Checkpoints,
+        checkpoints: loaded_log.Checkpoints,
         settings: loaded_log.Settings = loaded_log.UNKNOWN_SETTINGS,
         configured: Configured = lambda _: None,
         *,
         exact: bool,
     ) -> None:
         self.partition = partition
-        self.given = given
-        self.clean = given.clean
-        self.log_start = given.log_start_offset
+        self.checkpoints = checkpoints
+        self.clean = checkpoints.clean
+        self.log_start = checkpoints.log_start_offset
         self.settings = loaded_log.METADATA_SETTINGS if partition.topic == CLUSTER_METADATA else settings
         self.configured = configured
         self.exact = exact
@@ -79,7 +79,7 @@ class LogLoader:
         cache = self._cut_epochs(log_end)
         segments = tuple(self.segments[base] for base in sorted(self.segments))
         first = segments[0].base_offset
-        tiered = is_tiered(self.partition, first, self.configured, given=self.settings.remote_storage)
+        tiered = is_tiered(self.partition, first, self.configured, setting=self.settings.remote_storage)
         if tiered is None:
             self.reporter.report_unknown_start(self.log_start, first)
         start = self.log_start if tiered else max(self.log_start, first)
@@ -103,7 +103,7 @@ class LogLoader:
             clean=self.clean,
             settings=self.settings,
             source=self._source(last),
-            checkpoints=self.given,
+            checkpoints=self.checkpoints,
             epoch_lines=self.epoch_lines,
             recovered_epochs=self.recovered_epochs,
             emptied=self.emptied,
@@ -148,8 +148,8 @@ class LogLoader:
             disk=disk,
             now_ms=self.settings.now_ms,
             expiration_ms=self.settings.producer_expiration_ms,
-            high_watermark=self.given.high_watermark,
-            known=set(files.known_snapshots),
+            high_watermark=self.checkpoints.high_watermark,
+            snapshots=set(files.known_snapshots),
         )
         return files
 
@@ -264,11 +264,11 @@ class LogLoader:
             raise BrokerError(log_segment.ILLEGAL_ARGUMENT, error.path, error.position, message) from error
         self._keep_epochs(error)
         interval, size = self.settings.index_interval, self.settings.index_size
-        parts = split(segment, index_interval_bytes=interval, max_index_size=size)
-        bases, base = [part.base_offset for part in parts], segment.base_offset
+        pieces = split(segment, index_interval_bytes=interval, max_index_size=size)
+        bases, base = [piece.base_offset for piece in pieces], segment.base_offset
         is_listed = self.segments.pop(base, None) is not None
-        others = {*self.segments, *later}
-        if others & {*bases} or bases != sorted({*bases}) or not (is_listed or bases[0] == base):
+        neighbours = {*self.segments, *later}
+        if neighbours & {*bases} or bases != sorted({*bases}) or not (is_listed or bases[0] == base):
             message = f"{error.message}: the broker splits the segment, and what follows is not foreseen here"
             raise FileError(error.path, "unsupported", message, error.position) from error
         if is_listed:  # its files go then, those of new ones take their names
@@ -277,7 +277,7 @@ class LogLoader:
                 self.producers.delete_snapshot(base)
         aborted = {} if is_listed else {base: partial.aborted}
         self.segments |= {
-            part.base_offset: part._replace(aborted=aborted.get(part.base_offset, ())) for part in parts
+            piece.base_offset: piece._replace(aborted=aborted.get(piece.base_offset, ())) for piece in pieces
         }
         self.recovered.update(bases)
         message = f"{error.message}: the start splits it into segments {', '.join(map(str, bases))}"
@@ -314,7 +314,7 @@ class LogLoader:
             log_end = self.log_start
         elif self.clean:
             return log_end, log_end
-        return log_end, min(self.given.recovery_point, log_end)
+        return log_end, min(self.checkpoints.recovery_point, log_end)
 
     def _log_end(self, last: LoadedSegment) -> int:
         if last.base_offset in self.header_ends:
@@ -333,7 +333,7 @@ class LogLoader:
             )
             self.reporter.report("START-005", message, None)
         following = pairwise((*sorted(self.segments), None))
-        unflushed = [base for base, after in following if base is not None and self.given.recovers(after)]
+        unflushed = [base for base, end in following if base is not None and self.checkpoints.recovers(end)]
         while unflushed:
             base, *unflushed = unflushed
             segment = self.segments[base]
@@ -428,16 +428,16 @@ def check_partition_metadata(partition: Partition) -> str | None:
 
 
 def is_tiered(
-    partition: Partition, first_base_offset: int, configured: Configured, *, given: bool | None
+    partition: Partition, first_base_offset: int, configured: Configured, *, setting: bool | None
 ) -> bool | None:
-    """Whether a log is tiered, as given or where that decides about its log start. None: it is not known.
+    """Whether a log is tiered, by a setting or where that decides about its log start. None: it is not known.
 
     By the topic's configuration (`UnifiedLog.isRemoteLogEnabled`), unless server.properties switches remote
     storage off. It is asked for where a log start is checkpointed below the first segment, or no checkpoint
     came after a retention; where it is not known the log dir's index cache decides.
     """
-    if given is not None:
-        return given
+    if setting is not None:
+        return setting
     facts, name = partition.directory, partition.target.name
     if name is None or partition.target.log_dir is None or not first_base_offset:
         return False

@@ -97,8 +97,8 @@ def first_offset(log: DataFile, batch: FileBatch) -> int:
     except LimitError:
         return batch.base_offset
     except FormatError as error:
-        words, exception = f"a wrapper that cannot be opened: {error}", _refusal(error, _codec(batch))
-        raise BrokerError(exception, log.path, batch.position, words) from error
+        message, exception = f"a wrapper that cannot be opened: {error}", _refusal(error, _codec(batch))
+        raise BrokerError(exception, log.path, batch.position, message) from error
 
 
 def is_wrapper(batch: FileBatch) -> bool:
@@ -293,8 +293,8 @@ def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
         return None
     with segment.log() as log:
         walk = file_batches(log, max(0, segment.index_entry(offset)[1]), segment.log_size)
-        found = _translated(log, walk, offset)
-        return None if found is None else found[0].position
+        batches = _translated(log, walk, offset)
+        return None if batches is None else batches[0].position
 
 
 def _translated(log: DataFile, walk: Iterator[FileBatch], offset: int) -> tuple[FileBatch, FileBatch] | None:
@@ -336,10 +336,10 @@ def tail_in(log: DataFile, segment: LoadedSegment) -> LogTail:
     """Return the same of a segment whose log is open."""
     offset, position = segment.last_indexed()
     walk = file_batches(log, max(0, position), segment.log_size)
-    found = _translated(log, walk, offset)
-    if found is None:
+    batches = _translated(log, walk, offset)
+    if batches is None:
         return LogTail(segment.base_offset, None, None, 0)
-    first, last = found
+    first, last = batches
     last = next(iter(deque(walk, maxlen=1)), last)
     return LogTail(last_offset(log, last) + 1, first, last, last.position + last.size)
 
@@ -361,12 +361,12 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
             TIME_INDEX_ENTRY, segment.time_index.entries, time_entry, segment.base_offset, target
         )
     aborted = segment.aborted
-    kept = next((slot for slot, one in enumerate(aborted) if one.last_offset >= target), len(aborted))
+    count = next((slot for slot, txn in enumerate(aborted) if txn.last_offset >= target), len(aborted))
     after = segment._replace(
         log_size=segment.log_size if position is None else position,
         offset_index=segment.offset_index._replace(entries=offset_entries),
         time_index=segment.time_index._replace(entries=time_entries),
-        aborted=aborted[:kept],
+        aborted=aborted[:count],
     )
     _read_largest_timestamp(after)
     return after

@@ -32,7 +32,7 @@ class LostEnd(NamedTuple):
 
     path: str
     position: int | None
-    words: str
+    message: str
     end: int
     known_end: int
     is_all: bool
@@ -122,8 +122,8 @@ def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Re
     for entry in entries:
         exception = name_error(entry)
         if exception is not None:
-            words = "the name ends like that of a snapshot, and does not begin with an offset and an epoch"
-            raise BrokerError(exception, os.path.join(loaded.path, entry), None, words)
+            message = "the name ends like that of a snapshot, and does not begin with an offset and an epoch"
+            raise BrokerError(exception, os.path.join(loaded.path, entry), None, message)
     by_offset = snapshots(entries, loaded.log_start_offset)
     epoch, offset = max(by_offset, default=(-1, -1))
     if lacks_snapshot(loaded.log_start_offset, by_offset):
@@ -132,10 +132,10 @@ def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Re
     latest = loaded.epochs[-1].epoch if loaded.epochs else 0
     if not is_behind(latest, loaded.log_end_offset, epoch, offset):
         return loaded
-    for one, name in sorted(by_offset.items()):
-        if one < (epoch, offset) and name not in entries:
-            words = f"{name} is not there to be renamed: a copy of it has another name"
-            raise BrokerError("UncheckedIOException", loaded.path, None, words)
+    for snapshot_id, name in sorted(by_offset.items()):
+        if snapshot_id < (epoch, offset) and name not in entries:
+            message = f"{name} is not there to be renamed: a copy of it has another name"
+            raise BrokerError("UncheckedIOException", loaded.path, None, message)
     if any(segment.log_size for segment in loaded.segments):
         message = behind_message(latest, loaded.log_end_offset, epoch, offset)
         reporter.report("START-007", message, None, expected=offset, found=loaded.log_end_offset)

@@ -97,7 +97,7 @@ class ProducerState:
     now_ms: int
     expiration_ms: int
     high_watermark: int | None = None
-    known: set[int] = field(default_factory=set)
+    snapshots: set[int] = field(default_factory=set)
     producers: dict[int, Producer] = field(default_factory=dict)
     ongoing: dict[int, int] = field(default_factory=dict)
     first_unreplicated: int | None = None
@@ -120,33 +120,33 @@ class ProducerState:
     def fresh(self) -> "ProducerState":
         """Return an empty state over the same directory that knows all its snapshots."""
         return ProducerState(
-            disk=self.disk, now_ms=self.now_ms, expiration_ms=self.expiration_ms, known=set(self.disk)
+            disk=self.disk, now_ms=self.now_ms, expiration_ms=self.expiration_ms, snapshots=set(self.disk)
         )
 
     def copy(self) -> "ProducerState":
         """Return an equal state over a copy of the directory."""
-        disk, known = dict(self.disk), set(self.known)
+        disk, snapshots = dict(self.disk), set(self.snapshots)
         producers, ongoing = dict(self.producers), dict(self.ongoing)
-        return replace(self, disk=disk, known=known, producers=producers, ongoing=ongoing)
+        return replace(self, disk=disk, snapshots=snapshots, producers=producers, ongoing=ongoing)
 
     def delete_snapshot(self, offset: int) -> None:
         """Delete a snapshot file; one that this state does not know stays."""
-        if offset in self.known:
-            self.known.discard(offset)
+        if offset in self.snapshots:
+            self.snapshots.discard(offset)
             self.disk.pop(offset, None)
 
     def take_snapshot(self) -> None:
         """Write a snapshot at the end of the map, unless the last one was as far."""
         if self.map_end > self.last_snapshot:
             self.disk[self.map_end] = dict(self.producers)
-            self.known.add(self.map_end)
+            self.snapshots.add(self.map_end)
             self.last_snapshot = self.map_end
 
     def start_at(self, offset: int) -> None:
         """Forget every producer and delete every known snapshot."""
         self._clear()
-        for known in sorted(self.known):
-            self.delete_snapshot(known)
+        for snapshot in sorted(self.snapshots):
+            self.delete_snapshot(snapshot)
         self.last_snapshot, self.map_end = 0, offset
 
     def remove_stray_snapshots(self, base_offsets: Sequence[int]) -> None:
@@ -156,7 +156,7 @@ class ProducerState:
             strays.pop()
         for offset in strays:
             del self.disk[offset]
-        self.known = set(self.disk)
+        self.snapshots = set(self.disk)
 
     def append(self, log: DataFile, batch: LogBatch) -> Ended | None:
         """Follow one batch of a producer; the transaction that it ends, if any, is still to be completed."""
@@ -193,8 +193,8 @@ class ProducerState:
 
     def last_stable_offset(self, ended: Ended) -> int:
         """Return the last stable offset once a transaction is closed: the first still open of another."""
-        others = [first for first, producer_id in self.ongoing.items() if producer_id != ended.producer_id]
-        return min(others, default=ended.last_offset + 1)
+        begins = [first for first, producer_id in self.ongoing.items() if producer_id != ended.producer_id]
+        return min(begins, default=ended.last_offset + 1)
 
     def complete(self, ended: Ended, path: str, position: int) -> None:
         """Close a transaction that a marker ended."""
@@ -211,12 +211,12 @@ class ProducerState:
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int) -> None:
         """Delete snapshots outside (log start, log end]; load the newest unless the map ends there."""
-        for offset in sorted(self.known):
+        for offset in sorted(self.snapshots):
             if offset > log_end_offset or offset <= log_start_offset:
                 self.delete_snapshot(offset)
         if log_end_offset == self.map_end:
             self.map_end = max(self.map_end, log_start_offset)
-            self.last_snapshot = max(self.known, default=log_start_offset)
+            self.last_snapshot = max(self.snapshots, default=log_start_offset)
             return
         self._clear()
         self._load_newest(log_start_offset)
@@ -232,16 +232,18 @@ class ProducerState:
         self.first_unreplicated = self.first_above_watermark = None
 
     def _load_newest(self, log_start_offset: int) -> None:
-        while self.known:
-            newest = max(self.known)
+        while self.snapshots:
+            newest = max(self.snapshots)
             loaded = read_snapshot(self.disk[newest])
             if loaded is None:
                 self.delete_snapshot(newest)
                 continue
-            kept = {key: producer for key, producer in loaded.items() if self.keeps(producer)}
-            self.producers |= kept
-            self.ongoing |= {one.open_since: key for key, one in kept.items() if one.open_since is not None}
-            self.expired = len(loaded) - len(kept)
+            live = {key: producer for key, producer in loaded.items() if self.keeps(producer)}
+            self.producers |= live
+            self.ongoing |= {
+                entry.open_since: key for key, entry in live.items() if entry.open_since is not None
+            }
+            self.expired = len(loaded) - len(live)
             self.map_end = self.last_snapshot = newest
             return
         self.map_end = self.last_snapshot = log_start_offset
@@ -303,7 +305,7 @@ def rebuild(
     The newest snapshot, the batches after it, new snapshots; a clean start without any writes empty ones.
     """
     bases = [segment.base_offset for segment in segments[-2:]]
-    if clean_start and not state.known:
+    if clean_start and not state.snapshots:
         for offset in (*bases, last_offset):
             state.map_end = offset
             state.take_snapshot()

@@ -265,18 +265,18 @@ def recover_by_headers(
         reporter.report_growth(path, grown)
     if cut > 0 and not (grown and stop.reason in TORN):
         reporter.findings.extend(stop_finding(reporter.partition, path, stop))
-    kept = segment._replace(log_size=stop.position)
+    recovered = segment._replace(log_size=stop.position)
     next_offset = base if last is None else last.last_offset + 1
     newest = epochs[-1].epoch if epochs else UNDEFINED_EPOCH
     if last is not None and next_offset > base and not 0 <= last.partition_leader_epoch <= newest:
-        with kept.log() as log:
-            headers = (batch.header for batch in Walk(log, 0, kept.log_size))
+        with recovered.log() as log:
+            headers = (batch.header for batch in Walk(log, 0, recovered.log_size))
             starts = ((header.partition_leader_epoch, header.base_offset) for header in headers)
             try:
                 epochs = leader_epochs.recover(epochs, starts)
             except CorruptError as error:
                 raise BrokerError(ILLEGAL_ARGUMENT, path, None, str(error)) from error
-    return Recovered(kept, epochs, max(cut, 0), None), next_offset
+    return Recovered(recovered, epochs, max(cut, 0), None), next_offset
 
 
 def _header_tail(segment: LoadedSegment, reporter: Reporter) -> tuple[BatchHeader | None, Stop, int]:

@@ -126,13 +126,13 @@ def delete_old_segments(
 ) -> list[LocalVerdict]:
     """Return what one look does with each segment, in the order of the log."""
     verdicts: list[LocalVerdict] = []
-    left = list(segments)
+    queue = list(segments)
     blocked: tuple[str, str] | None = None
 
     def take(rule: str, reasons: Iterable[str | None]) -> None:
         """Take the oldest segments that a rule has a reason for; note what stops it."""
         nonlocal blocked
-        for segment, reason in zip(list(left), reasons, strict=False):
+        for segment, reason in zip(list(queue), reasons, strict=False):
             if reason is None:
                 return
             blocker = _blocker(segment, bounds, is_last=segment is segments[-1])
@@ -140,20 +140,20 @@ def delete_old_segments(
                 though = f", though {reason}" if segment.size else ""
                 blocked = blocked or (blocker[0], blocker[1] + though)
                 return
-            verdicts.append(LocalVerdict(left.pop(0), rule, None, reason))
+            verdicts.append(LocalVerdict(queue.pop(0), rule, None, reason))
 
     start = bounds.local_start
     below = f"it ends below the log start offset {start}"
-    take(BY_LOG_START, [below if each.end_offset <= start else None for each in left[:-1]])
-    surplus = sum(each.size for each in left) - retention_bytes if retention_bytes >= 0 else -1
-    take(BY_SIZE, _above_size(tuple(left), surplus))
-    times = list(_deletable_at(left, retention_ms, bounds, segments[-1]))
+    take(BY_LOG_START, [below if each.end_offset <= start else None for each in queue[:-1]])
+    surplus = sum(each.size for each in queue) - retention_bytes if retention_bytes >= 0 else -1
+    take(BY_SIZE, _above_size(tuple(queue), surplus))
+    times = list(_deletable_at(queue, retention_ms, bounds, segments[-1]))
     first = len(verdicts)
-    ages = [now_ms - each.largest_timestamp for each in left]
-    aged = [_aged(*each) if 0 <= retention_ms < each[1] else None for each in zip(left, ages, strict=True)]
+    ages = [now_ms - each.largest_timestamp for each in queue]
+    aged = [_aged(*each) if 0 <= retention_ms < each[1] else None for each in zip(queue, ages, strict=True)]
     take(BY_TIME, aged)
-    verdicts += _kept(left, blocked, (retention_ms, retention_bytes), bounds, now_ms)
-    timed = [each._replace(deletable_at=at) for each, at in zip(verdicts[first:], times, strict=True)]
+    verdicts += _keep_verdicts(queue, blocked, (retention_ms, retention_bytes), bounds, now_ms)
+    timed = [each._replace(deletable_at=time) for each, time in zip(verdicts[first:], times, strict=True)]
     return verdicts[:first] + timed
 
 
@@ -199,8 +199,8 @@ def _deletable_at(
         yield latest
 
 
-def _kept(
-    left: Sequence[LocalSegment],
+def _keep_verdicts(
+    segments: Sequence[LocalSegment],
     blocked: tuple[str, str] | None,
     limits: tuple[int, int],
     bounds: DeletionBounds,
@@ -208,20 +208,20 @@ def _kept(
 ) -> Iterator[LocalVerdict]:
     """Yield why segments stay, by limits in ms and bytes: the oldest for itself, and it keeps the others."""
     retention_ms, retention_bytes = limits
-    for segment in left[:1]:
+    for segment in segments[:1]:
         reasons = []
         if retention_ms >= 0:
             reasons.append(_age_left(segment, retention_ms, now_ms))
         if retention_bytes >= 0:
             reasons.append(f"less than {BY_SIZE} without it")
         own = WITHIN_LIMITS, "; ".join(reasons) or "no limit"
-        if retention_ms >= 0 and len(left) == 1 and not segment.size:
+        if retention_ms >= 0 and len(segments) == 1 and not segment.size:
             own = ACTIVE, ACTIVE_AND_EMPTY
         yield LocalVerdict(segment, NO_RULE, *(blocked or own))
-    for segment in left[1:]:
+    for segment in segments[1:]:
         is_past = 0 <= retention_ms < now_ms - segment.largest_timestamp
         is_blocked = is_past and bounds.high_watermark >= segment.end_offset
-        blocker = left[0].base_offset if is_blocked else None
+        blocker = segments[0].base_offset if is_blocked else None
         yield LocalVerdict(segment, NO_RULE, OLDER_STAYS, "an older segment is kept", None, blocker)
 
 

@@ -60,27 +60,28 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     present = {name: os.path.join(partition.path, name) for name in partition.names}
     snapshot_offsets = frozenset(offset_of(partition, name) for name in present if name.endswith(".snapshot"))
     deleted, swaps = leftovers(present, lambda name: offset_of(partition, name))
-    gone = {name: LEFTOVER_REASONS["." + name.rpartition(".")[2]] for name in deleted}
-    gone |= dict.fromkeys(_replaced(partition, present, swaps, deleted), "replaced by what was swapped in")
-    for name in gone:
+    causes = {name: LEFTOVER_REASONS["." + name.rpartition(".")[2]] for name in deleted}
+    causes |= dict.fromkeys(_replaced(partition, present, swaps, deleted), "replaced by what was swapped in")
+    for name in causes:
         present.pop(name)
     renamed = {name: name.removesuffix(SWAP) for name in swaps}
     for name, new in renamed.items():
         if new in present:
-            gone[new] = f"replaced by {name}"
+            causes[new] = f"replaced by {name}"
         present[new] = present.pop(name)
     for name in swaps:
         if name.endswith(".log" + SWAP) and _index_of(name) not in swaps:
             index = _index_of(name).removesuffix(SWAP)
             if index in present:
-                gone[index] = f"replaced by a new one for {name}"
+                causes[index] = f"replaced by a new one for {name}"
             present[index] = PREALLOCATED
-    if gone or swaps:
-        message = f"leftovers are finished first: {len(gone)} files deleted, {len(swaps)} renamed from {SWAP}"
+    if causes or swaps:
+        message = f"leftovers are finished first: {len(causes)} files deleted, "
+        message += f"{len(swaps)} renamed from {SWAP}"
         findings.append(Finding("START-003", message, dir=partition.shown))
     files = _classified(partition, present, snapshot_offsets)
     findings += without_log(partition, files.logs, files.indexes)
-    return files._replace(deleted=gone, renamed=renamed)
+    return files._replace(deleted=causes, renamed=renamed)
 
 
 def opened_files(partition: Partition, files: Collection[str]) -> dict[str, str]:
@@ -124,7 +125,7 @@ def without_log(
 
 
 def _replaced(
-    partition: Partition, present: Mapping[str, str], swaps: Sequence[str], gone: Collection[str]
+    partition: Partition, present: Mapping[str, str], swaps: Sequence[str], deleted: Collection[str]
 ) -> list[str]:
     ranges = []
     for name in swaps:
@@ -136,7 +137,8 @@ def _replaced(
     replaced = []
     for name in present:
         stem = name.partition(".")[0]
-        if name in gone or name.endswith(SWAP) or "." not in name or not (stem.isascii() and stem.isdigit()):
+        is_numbered = stem.isascii() and stem.isdigit()
+        if name in deleted or name.endswith(SWAP) or "." not in name or not is_numbered:
             continue
         if ranges and min(ranges)[0] <= int(stem) < max(end for _, end in ranges):
             replaced.append(name)

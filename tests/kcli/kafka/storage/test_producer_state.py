@@ -23,7 +23,7 @@ COMMIT = 1
 def state(disk=None, **fields):
     disk = dict(disk or {})
     return ProducerState(
-        disk=disk, now_ms=NOW, expiration_ms=PRODUCER_EXPIRATION_MS, known=set(disk), **fields
+        disk=disk, now_ms=NOW, expiration_ms=PRODUCER_EXPIRATION_MS, snapshots=set(disk), **fields
     )
 
 

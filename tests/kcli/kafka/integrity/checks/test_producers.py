@@ -138,7 +138,7 @@ def test_the_epoch_of_a_marker_is_not_below_that_of_the_batch_before(tmp_path, c
 @pytest.mark.parametrize("seed", range(60))
 def test_the_judge_follows_producers_as_the_broker_does(tmp_path, seed):
     writer, judged, aborted = Writer(random.Random(seed)), ProducerMap(), set()
-    state = ProducerState(disk={}, now_ms=0, expiration_ms=PRODUCER_EXPIRATION_MS, known=set())
+    state = ProducerState(disk={}, now_ms=0, expiration_ms=PRODUCER_EXPIRATION_MS, snapshots=set())
     for _ in range(6):
         base = writer.end
         path = tmp_path / f"{base:020d}.log"
