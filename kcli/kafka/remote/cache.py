@@ -74,7 +74,7 @@ class CachedSegment:
     def end_of_epoch(self, epoch: int) -> int:
         """Return the last offset (inclusive) that the segment holds of one of its epochs."""
         if len(self.entries) > 1:
-            following = [start for other, start in self.entries if other > epoch]
+            following = [start for entry_epoch, start in self.entries if entry_epoch > epoch]
             if following:
                 return following[0] - 1
         return self.begun.end_offset
@@ -108,8 +108,8 @@ class _EpochState:
         self.unreferenced[segment_id] = None
 
     def floor(self, offset: int) -> str | None:
-        place = bisect_right(self.starts, offset)
-        return self.ids[self.starts[place - 1]] if place else None
+        slot = bisect_right(self.starts, offset)
+        return self.ids[self.starts[slot - 1]] if slot else None
 
 
 class RemoteCache:
@@ -263,9 +263,9 @@ class RemoteStore:
     def _delete(self, event: remote_metadata.RemotePartitionDeleteMetadata) -> None:
         key = (event.topic_id, event.topic, event.partition)
         if event.state == DELETE_PARTITION_FINISHED:
-            gone = self.caches.pop(key, None)
-            if gone is not None and gone.segments:
-                self.remnants[key] = len(gone.segments)
+            cache = self.caches.pop(key, None)
+            if cache is not None and cache.segments:
+                self.remnants[key] = len(cache.segments)
             self.deletions.pop(key, None)
         else:
             self.deletions[key] = event

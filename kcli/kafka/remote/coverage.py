@@ -91,7 +91,7 @@ class EventCoverage:
         return offset < end
 
     @property
-    def kept(self) -> list[tuple[int, int]]:
+    def uncut_ranges(self) -> list[tuple[int, int]]:
         """The ranges, up to where a start cuts the log."""
         if self.cut is None:
             return self.ranges
@@ -99,7 +99,7 @@ class EventCoverage:
 
     def missing(self) -> list[tuple[int, int]]:
         """Return the ranges of offsets that are not here; what damage may hold is not missing."""
-        ranges = self.kept
+        ranges = self.uncut_ranges
         if self.trouble == UNREADABLE_COPY or (self.trouble == DAMAGED and not ranges):
             return []
         begins = max(self.start, ranges[0][0]) if ranges else self.start
@@ -133,7 +133,7 @@ def merge_coverages(copies: Sequence[EventCoverage]) -> EventCoverage:
     if len(copies) < 2:
         return copies[0] if copies else EventCoverage()
     result = EventCoverage(min(each.start for each in copies), max(each.end for each in copies))
-    for first, last in sorted(part for each in copies for part in each.kept):
+    for first, last in sorted(span for each in copies for span in each.uncut_ranges):
         result.add(first, last)
     troubles = [each.trouble for each in copies]
     result.trouble = None if None in troubles else min(trouble for trouble in troubles if trouble is not None)
@@ -146,6 +146,6 @@ def coverage_of(first: Target, log_end: Callable[[], int | None]) -> EventCovera
     if first.log_dir is not None and first.name is not None:
         facts, key = directory_facts(first.log_dir), TopicPartition(first.name.topic, first.name.partition)
         start = (facts.log_start_offsets or {}).get(key, 0)
-        end = max((given or {}).get(key, 0) for given in (facts.high_watermarks, facts.recovery_points))
+        end = max((offsets or {}).get(key, 0) for offsets in (facts.high_watermarks, facts.recovery_points))
     stem = os.path.basename(first.path).partition(".")[0]
     return EventCoverage(max(start, int(stem) if stem.isdecimal() else 0), end, log_end=log_end)

@@ -239,29 +239,29 @@ def _values(
     from formats.record_columns import FallbackBatch, RecordColumns, record_columns
 
     places, fields = window.positions, window.fields
-    parts: Iterable[RecordColumns | FallbackBatch] = map(FallbackBatch, range(len(places)))
+    blocks: Iterable[RecordColumns | FallbackBatch] = map(FallbackBatch, range(len(places)))
     is_whole = len(window.data) > 0 and window.valid is not None and bool(window.valid.all())
     if is_whole and ((fields["magic"] == LATEST) & (fields["attributes"] & CONTROL_MASK == 0)).all():
-        parts = record_columns(window.data, places - window.base, LARGEST_BATCH, fields)
-    for part in parts:
+        blocks = record_columns(window.data, places - window.base, LARGEST_BATCH, fields)
+    for block in blocks:
         if coverage.cut is not None:
             return
-        if isinstance(part, RecordColumns):
-            headers, data = part.headers, part.data
+        if isinstance(block, RecordColumns):
+            headers, data = block.headers, block.data
             for first, delta in zip(
                 headers["base_offset"].tolist(), headers["last_offset_delta"].tolist(), strict=True
             ):
                 coverage.add(first, first + delta)
-            batches = places[part.first + part.batch]
-            columns = part.offset, part.value_start, part.value_length, batches
-            for offset, at, size, position in zip(*(column.tolist() for column in columns), strict=True):
-                yield offset, data[at : at + size] if size >= 0 else None, position
+            batches = places[block.first + block.batch]
+            columns = block.offset, block.value_start, block.value_length, batches
+            for offset, begin, size, position in zip(*(column.tolist() for column in columns), strict=True):
+                yield offset, data[begin : begin + size] if size >= 0 else None, position
             continue
-        place = int(places[part.number])
-        batch = Batch(place, read_header(file.read(place, LARGEST_HEADER)))
+        position = int(places[block.number])
+        batch = Batch(position, read_header(file.read(position, LARGEST_HEADER)))
         coverage.add(batch.header.base_offset, batch.header.last_offset)
         for record in list(records_of(file, batch, findings, coverage, damaged=False)):
-            yield record.offset, None if record.value is None else bytes(record.value), place
+            yield record.offset, None if record.value is None else bytes(record.value), position
 
 
 def records_of(
@@ -272,9 +272,9 @@ def records_of(
     Messages of magic 0 and 1 are not read: no release that knows this topic writes them.
     """
     position, header = batch
-    at, is_old = f"offset {header.base_offset}", is_legacy(header.magic)
+    prefix, is_old = f"offset {header.base_offset}", is_legacy(header.magic)
     if header.size > LARGEST_BATCH:
-        findings.add("LOG-003", position, f"{at}: a batch of {header.size} bytes is beyond the bound")
+        findings.add("LOG-003", position, f"{prefix}: a batch of {header.size} bytes is beyond the bound")
         return
     raw = file.read(position, header.size)
     is_whole = is_valid(raw) and not is_above_latest(header.magic)
@@ -283,17 +283,17 @@ def records_of(
     elif not is_whole:
         findings.add("LOG-017", position, magic_message(header.base_offset, header.magic))
     elif is_old:
-        findings.add("LOG-003", position, f"{at}: magic {header.magic}, which no release writes here")
+        findings.add("LOG-003", position, f"{prefix}: magic {header.magic}, which no release writes here")
     if not is_whole:
         report_stop(header.base_offset, position, findings, coverage)
     if is_whole and header.is_control:
-        findings.add("RLMM-008", position, f"{at}: a control batch")
+        findings.add("RLMM-008", position, f"{prefix}: a control batch")
     if is_old or header.is_control or not (is_whole or damaged):
         return
     try:
         yield from batch_records(raw, LARGEST_BATCH)
     except FormatError as error:
-        findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
+        findings.add("LOG-003", position, f"{prefix}: {error.moved(position)}")
         if is_whole:
             report_stop(header.base_offset, position, findings, coverage)
 

@@ -146,9 +146,9 @@ def overlaps(cache: RemoteCache) -> Iterator[tuple[CachedSegment, str]]:
         before: tuple[int, CachedSegment] | None = None
         for start, last, segment in cache.serving(epoch):
             if before is not None and before[0] >= start:
-                both = f"{start}..{min(before[0], last)}"
+                overlap = f"{start}..{min(before[0], last)}"
                 name = segment.begun.segment_id
-                yield before[1], f"offsets {both} of leader epoch {epoch} are in segment {name} too"
+                yield before[1], f"offsets {overlap} of leader epoch {epoch} are in segment {name} too"
             if before is None or last > before[0]:
                 before = last, segment
 
@@ -223,6 +223,7 @@ class Leader(NamedTuple):
                 yield of_none[0].first, of_none[-1].end
 
     def _is_being_deleted(self, offsets: TieredRange) -> bool:
-        deleting = (one.begun for one in self.remote.segments.values() if one.state == DELETE_SEGMENT_STARTED)
-        is_deleted = any(one.start_offset <= offsets.first <= one.end_offset for one in deleting)
+        segments = self.remote.segments.values()
+        deleting = (segment.begun for segment in segments if segment.state == DELETE_SEGMENT_STARTED)
+        is_deleted = any(event.start_offset <= offsets.first <= event.end_offset for event in deleting)
         return offsets.tiers == NO_TIER and is_deleted

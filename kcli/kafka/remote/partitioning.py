@@ -48,17 +48,17 @@ def events_topic_size(places: Iterable[tuple[tuple[str, str, int], int]]) -> int
 
     `places`: (topic id, topic, partition), metadata partition. The usual number, else the smallest that fits.
     """
-    hashes = [(partition_of_events(key[0], key[2]).hash & _POSITIVE, at) for key, at in places]
+    hashes = [(partition_of_events(key[0], key[2]).hash & _POSITIVE, number) for key, number in places]
     sizes = (DEFAULT_PARTITIONS, *range(1, MOST_PARTITIONS))
-    return next((size for size in sizes if all(hashed % size == at for hashed, at in hashes)), None)
+    return next((size for size in sizes if all(hashed % size == number for hashed, number in hashes)), None)
 
 
 def partition_of_events(topic_id: str, partition: int, partitions: int = DEFAULT_PARTITIONS) -> Placed:
     """Return where all events of a user partition are in __remote_log_metadata; CorruptError for no uuid."""
     most, least = struct.unpack(">QQ", uuid_bytes(topic_id, "topic id"))
     hashed = 1
-    for part in (_java_long_hash(least), _java_long_hash(most), partition):
-        hashed = (31 * hashed + part) & _MASK_32
+    for number in (_java_long_hash(least), _java_long_hash(most), partition):
+        hashed = (31 * hashed + number) & _MASK_32
     return _by_low_bits(murmur2(hashed.to_bytes(4, "big")), partitions)
 
 
@@ -81,12 +81,12 @@ def _by_low_bits(hashed: int, partitions: int) -> Placed:
 def murmur2(data: bytes) -> int:
     """Return Kafka's 32-bit murmur2 of `data` (`Utils.murmur2`), unsigned."""
     hashed = (_MURMUR_SEED ^ len(data)) & _MASK_32
-    whole = len(data) - len(data) % 4
-    for (word,) in struct.iter_unpack("<I", data[:whole]):
+    aligned_size = len(data) - len(data) % 4
+    for (word,) in struct.iter_unpack("<I", data[:aligned_size]):
         mixed = (word * _MURMUR_M) & _MASK_32
         mixed ^= mixed >> _MURMUR_R
         hashed = ((hashed * _MURMUR_M) & _MASK_32) ^ ((mixed * _MURMUR_M) & _MASK_32)
-    if whole < len(data):
-        hashed = ((hashed ^ int.from_bytes(data[whole:], "little")) * _MURMUR_M) & _MASK_32
+    if aligned_size < len(data):
+        hashed = ((hashed ^ int.from_bytes(data[aligned_size:], "little")) * _MURMUR_M) & _MASK_32
     hashed = ((hashed ^ (hashed >> 13)) * _MURMUR_M) & _MASK_32
     return hashed ^ (hashed >> 15)

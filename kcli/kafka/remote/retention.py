@@ -107,16 +107,16 @@ def expire_remote(leader: Leader, limits: tuple[int, int], now_ms: int) -> tuple
     deleted = {key: verdict for key, verdict in verdicts.items() if verdict.action == DELETE}
     earliest = leader.epochs[0].epoch if leader.epochs else -1
     not_listed = (KEEP, LINEAGE, "none of the leader's epochs lists it")
-    kept = []
-    for segment in sorted(leader.remote.segments.values(), key=_place):
+    survivors = []
+    for segment in sorted(leader.remote.segments.values(), key=_order):
         segment_id = segment.begun.segment_id
         if segment_id not in deleted and max(segment.epochs) < earliest:
             reason = f"all its epochs are below the leader's earliest, {earliest}"
             deleted[segment_id] = Verdict(_tier_segment(segment), DELETE, "below-lineage", reason)
         elif segment_id not in deleted:
-            rest = (KEEP, OLDER_STAYS, f"the clean-up stops at {stopped}") if stopped else not_listed
-            kept.append(verdicts.get(segment_id) or Verdict(_tier_segment(segment), *rest))
-    return [*deleted.values(), *kept], log_start
+            outcome = (KEEP, OLDER_STAYS, f"the clean-up stops at {stopped}") if stopped else not_listed
+            survivors.append(verdicts.get(segment_id) or Verdict(_tier_segment(segment), *outcome))
+    return [*deleted.values(), *survivors], log_start
 
 
 def _tier_segment(segment: CachedSegment) -> TierSegment:
@@ -126,7 +126,7 @@ def _tier_segment(segment: CachedSegment) -> TierSegment:
     return TierSegment(metadata.segment_id, *offsets, size, newest, state)
 
 
-def _place(segment: CachedSegment) -> tuple[int, str]:
+def _order(segment: CachedSegment) -> tuple[int, str]:
     return segment.begun.start_offset, segment.begun.segment_id
 
 
@@ -166,6 +166,6 @@ def tier_verdicts(local: Iterable[LocalVerdict]) -> list[Verdict]:
 
 def left_alone(leader: Leader) -> list[Verdict]:
     """Return that remote segments of a topic that is not tiered stay: nothing looks at them."""
-    segments = sorted(leader.remote.segments.values(), key=_place)
+    segments = sorted(leader.remote.segments.values(), key=_order)
     reason = "the topic is not tiered, and no clean-up looks at it"
     return [Verdict(_tier_segment(segment), KEEP, NOT_TIERED, reason) for segment in segments]

@@ -79,9 +79,9 @@ def fingerprints(log: ReplicaLog, width: int) -> Iterator[Fingerprint]:
 
 def _runs(log: ReplicaLog, width: int) -> Iterator[_Run]:
     while True:
-        size = min(log.left, replica_diff.COMPARED_BYTES)
+        size = min(log.remaining_bytes, replica_diff.COMPARED_BYTES)
         data = bytearray(log.read(size)) if size >= LARGEST_HEADER else bytearray()
-        batches = headers(data, len(data), log.left)
+        batches = headers(data, len(data), log.remaining_bytes)
         positions, after = list(batches.chain.positions), batches.chain.next
         while positions and after > size:
             after = positions.pop()
@@ -124,7 +124,7 @@ def _pieces(log: ReplicaLog, size: int, *, has_epoch: bool) -> Iterator[Buffer]:
 
 def compare_fingerprints(here: LogFingerprint, there: LogFingerprint) -> Iterator[ReplicaRange]:
     """Yield the ranges of two logs of one width in order; `unknown`, `partial` where one ends in it."""
-    mine, theirs = ({part.first_offset // log.width: part for part in log.ranges} for log in (here, there))
+    mine, theirs = ({span.first_offset // log.width: span for span in log.ranges} for log in (here, there))
     for number in sorted(mine.keys() | theirs.keys()):
         first, second = mine.get(number), theirs.get(number)
         verdict, reason = _verdict(first, second, here.bounds(number), there.bounds(number))
@@ -132,31 +132,31 @@ def compare_fingerprints(here: LogFingerprint, there: LogFingerprint) -> Iterato
             _is_covered(first, there.ranges) or _is_covered(second, here.ranges)
         ):
             verdict, reason = replica_diff.DIFFERS, replica_diff.BOUNDARIES
-        parts = [part for part in (first, second) if part is not None]
-        offsets = min(part.first_offset for part in parts), max(part.last_offset for part in parts)
+        spans = [span for span in (first, second) if span is not None]
+        offsets = min(span.first_offset for span in spans), max(span.last_offset for span in spans)
         yield ReplicaRange(*offsets, verdict, reason, _extent(first), _extent(second))
 
 
 def _verdict(
-    mine: Fingerprint | None, theirs: Fingerprint | None, bounds: tuple[int, int], others: tuple[int, int]
+    mine: Fingerprint | None, theirs: Fingerprint | None, ends: tuple[int, int], their_ends: tuple[int, int]
 ) -> tuple[str, str | None]:
     if mine is not None and theirs is not None:
         if mine.hash == theirs.hash:
             return replica_diff.EQUAL, None
-        return (replica_diff.DIFFERS, FINGERPRINT) if bounds == others else (UNKNOWN_VERDICT, PARTIAL)
-    if bounds == others:
+        return (replica_diff.DIFFERS, FINGERPRINT) if ends == their_ends else (UNKNOWN_VERDICT, PARTIAL)
+    if ends == their_ends:
         return (replica_diff.ONLY_HERE if theirs is None else replica_diff.ONLY_THERE), replica_diff.MISSING
-    is_here = bounds[1] - bounds[0] > others[1] - others[0]
+    is_here = ends[1] - ends[0] > their_ends[1] - their_ends[0]
     return replica_diff.ONLY_HERE if is_here else replica_diff.ONLY_THERE, None
 
 
-def _is_covered(part: Fingerprint | None, ranges: Sequence[Fingerprint]) -> bool:
+def _is_covered(span: Fingerprint | None, ranges: Sequence[Fingerprint]) -> bool:
     """Whether batches of an earlier range reach into one that holds no batch of its own."""
-    if part is None:
+    if span is None:
         return False
-    before = bisect_right(ranges, part.first_offset, key=lambda other: other.first_offset)
-    return before > 0 and ranges[before - 1].last_offset >= part.first_offset
+    before = bisect_right(ranges, span.first_offset, key=lambda earlier: earlier.first_offset)
+    return before > 0 and ranges[before - 1].last_offset >= span.first_offset
 
 
-def _extent(part: Fingerprint | None) -> Extent:
-    return Extent() if part is None else Extent(part.batches, part.size, part.leader_epoch)
+def _extent(span: Fingerprint | None) -> Extent:
+    return Extent() if span is None else Extent(span.batches, span.size, span.leader_epoch)

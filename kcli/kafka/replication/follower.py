@@ -183,8 +183,8 @@ def below_start(
     if fetch_rounds is not None and fetch_rounds.starts_over:
         return 0
     end = follower.log_end_offset
-    kept = end if fetch_rounds is None else min(fetch_rounds.truncate_to, end)
-    return max(min(leader.log_start_offset, kept) - follower.log_start_offset, 0)
+    new_end = end if fetch_rounds is None else min(fetch_rounds.truncate_to, end)
+    return max(min(leader.log_start_offset, new_end) - follower.log_start_offset, 0)
 
 
 def as_leader(side: ReplicaEpochs, epoch: int) -> ReplicaEpochs:
@@ -192,12 +192,12 @@ def as_leader(side: ReplicaEpochs, epoch: int) -> ReplicaEpochs:
     return side._replace(epochs=assign(side.epochs, epoch, side.log_end_offset))
 
 
-def answer(leader: ReplicaEpochs, asked: int, *, names_epoch: bool = True) -> EpochEntry:
+def answer(leader: ReplicaEpochs, epoch: int, *, names_epoch: bool = True) -> EpochEntry:
     """Return epoch and end offset, as OffsetForLeaderEpoch answers.
 
     Version 0, alone in 0.11 to 1.1, names no epoch, and knows no end of one older than all of the leader's.
     """
-    epoch_end = end_offset_for(leader.epochs, asked, leader.log_end_offset)
+    epoch_end = end_offset_for(leader.epochs, epoch, leader.log_end_offset)
     if names_epoch:
         return EpochEntry(epoch_end.epoch, epoch_end.end_offset)
     end_offset = UNDEFINED_EPOCH_OFFSET if epoch_end.rule == BELOW_ALL else epoch_end.end_offset
@@ -244,30 +244,31 @@ def follow_leader(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str 
     """Return what becomes of a follower that begins to fetch: rounds end, as each removes an epoch or log."""
     rounds: list[Round] = []
     if protocol != FETCH or not follower.epochs:
-        for one in truncating(leader, follower, protocol):
-            rounds.append(one)
-            assert one.truncate_to is not None
-            follower = follower.cut(one.truncate_to)
+        for fetch_round in truncating(leader, follower, protocol):
+            rounds.append(fetch_round)
+            assert fetch_round.truncate_to is not None
+            follower = follower.cut(fetch_round.truncate_to)
     outcome, starts_over = CONVERGED, False
     while True:
-        at = follower.log_end_offset
+        offset = follower.log_end_offset
         epoch = follower.last_epoch if protocol == FETCH and follower.epochs else None
-        answered = fetch(leader, at, epoch)
+        answered = fetch(leader, offset, epoch)
         if answered.diverging is not None:
-            state = truncation_state(answered.diverging, follower, at)
-            rounds.append(_round((at, epoch, None), answered.diverging, state))
+            state = truncation_state(answered.diverging, follower, offset)
+            rounds.append(_round((offset, epoch, None), answered.diverging, state))
         elif not answered.is_out_of_range:
             if answered.is_moved_to_tiered:
                 outcome = TIERED
-                rounds.append(Round(at, epoch, None, None, None, None, completed=False, rule=REMOTE_OFFSET))
-            return FetchRounds(at, starts_over=starts_over, outcome=outcome, rounds=tuple(rounds))
+                moved = Round(offset, epoch, None, None, None, None, completed=False, rule=REMOTE_OFFSET)
+                rounds.append(moved)
+            return FetchRounds(offset, starts_over=starts_over, outcome=outcome, rounds=tuple(rounds))
         else:
-            reset = out_of_range_state(leader, at)
+            reset = out_of_range_state(leader, offset)
             if reset is None:
-                stuck = Round(at, epoch, None, None, None, None, completed=False, rule=SAME_FETCH)
-                return FetchRounds(at, starts_over=False, outcome=STUCK, rounds=(*rounds, stuck))
+                stuck = Round(offset, epoch, None, None, None, None, completed=False, rule=SAME_FETCH)
+                return FetchRounds(offset, starts_over=False, outcome=STUCK, rounds=(*rounds, stuck))
             state, outcome = reset, OUT_OF_RANGE
-            rounds.append(_round((at, epoch, None), None, state))
+            rounds.append(_round((offset, epoch, None), None, state))
             if state.rule == LEADER_START:
                 starts_over, follower = True, ReplicaEpochs((), state.offset, state.offset, state.offset)
         follower = follower.cut(state.offset)
@@ -289,10 +290,10 @@ def truncating(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str) ->
     """Yield the rounds in the state Truncating, from the high watermark on, each with its `truncate_to`."""
     initial = min(follower.high_watermark, follower.log_end_offset)
     while follower.epochs and protocol in {EPOCH_PROTOCOL, EPOCH_V0}:
-        asked = follower.last_epoch
-        answered = answer(leader, asked, names_epoch=protocol == EPOCH_PROTOCOL)
+        epoch = follower.last_epoch
+        answered = answer(leader, epoch, names_epoch=protocol == EPOCH_PROTOCOL)
         state = truncation_state(answered, follower, initial)
-        yield _round((None, None, asked), answered, state)
+        yield _round((None, None, epoch), answered, state)
         if state.completed:
             return
         initial = state.offset
@@ -332,25 +333,25 @@ def fetch_from_remote(
     leader: ReplicaEpochs, remote: "RemoteCache", fetch_rounds: FetchRounds, follower: ReplicaEpochs
 ) -> TieredFetch:
     """Return how a follower goes on from the fetch with which the rounds end."""
-    at = fetch_rounds.truncate_to
-    own = ReplicaEpochs((), at, at) if fetch_rounds.starts_over else follower.cut(at)
+    end = fetch_rounds.truncate_to
+    own = ReplicaEpochs((), end, end) if fetch_rounds.starts_over else follower.cut(end)
     epoch = own.last_epoch if own.epochs else None
     if fetch_rounds.outcome != TIERED:
         outcome = LOCAL if fetch_rounds.outcome == CONVERGED else OUT_OF_RANGE
-        return TieredFetch(outcome, fetch_rounds, at, epoch, next_offset=at)
+        return TieredFetch(outcome, fetch_rounds, end, epoch, next_offset=end)
     local_start = leader.local_start
     before = epoch_for_offset(leader.epochs, local_start)
     earliest = EpochEntry(UNDEFINED_EPOCH if before is None else before.epoch, local_start)
-    asked, answered, target = None, None, earliest.epoch
+    prior, answered, target = None, None, earliest.epoch
     if earliest.epoch != 0:
-        asked = earliest.epoch - 1
-        answered = answer(leader, asked)
+        prior = earliest.epoch - 1
+        answered = answer(leader, prior)
         if answered.start_offset > local_start - 1:
             target = answered.epoch
     segment = remote.find(target, local_start - 1)
     after = None if segment is None else segment.metadata.end_offset + 1
     outcome = FAILED if segment is None else TIERED
-    return TieredFetch(outcome, fetch_rounds, at, epoch, earliest, asked, answered, target, segment, after)
+    return TieredFetch(outcome, fetch_rounds, end, epoch, earliest, prior, answered, target, segment, after)
 
 
 # The epochs of two replicas
@@ -368,21 +369,23 @@ class EpochDivergence(NamedTuple):
     end: int
 
 
-def find_divergence(one: EpochCache, one_end: int, other: EpochCache, other_end: int) -> EpochDivergence:
+def find_divergence(
+    epochs: EpochCache, log_end: int, other_epochs: EpochCache, other_end: int
+) -> EpochDivergence:
     """Return where two histories part; offsets below the first epoch of either are not compared.
 
     `first` and `end` (exclusive) bound what both have, if anything. One without epochs parts from none.
     """
-    if not one or not other:
-        return EpochDivergence(None, None, 0, min(one_end, other_end))
-    first = max(one[0].start_offset, other[0].start_offset)
-    end = max(min(one_end, other_end), first)
-    bounds = sorted({first, *(entry.start_offset for entry in (*one, *other))})
+    if not epochs or not other_epochs:
+        return EpochDivergence(None, None, 0, min(log_end, other_end))
+    first = max(epochs[0].start_offset, other_epochs[0].start_offset)
+    end = max(min(log_end, other_end), first)
+    bounds = sorted({first, *(entry.start_offset for entry in (*epochs, *other_epochs))})
     for offset in bounds:
-        if first <= offset < end and _epoch(one, offset) != _epoch(other, offset):
-            common = _epoch(one, offset - 1) if offset > first else None
+        if first <= offset < end and _epoch(epochs, offset) != _epoch(other_epochs, offset):
+            common = _epoch(epochs, offset - 1) if offset > first else None
             return EpochDivergence(offset, common, first, end)
-    return EpochDivergence(None, _epoch(one, end - 1) if end > first else None, first, end)
+    return EpochDivergence(None, _epoch(epochs, end - 1) if end > first else None, first, end)
 
 
 def _epoch(entries: EpochCache, offset: int) -> int | None:

@@ -99,7 +99,7 @@ class ReplicaLog:
         return self._file.read(self._position + skipped, length)
 
     @property
-    def left(self) -> int:
+    def remaining_bytes(self) -> int:
         """Bytes from the next batch to the end of its segment; 0 at the end of the log."""
         return self._size - self._position
 
@@ -126,7 +126,7 @@ class ReplicaLog:
         """Pass over so many bytes, all of them batches."""
         self._position += length
         self._batch = self._walk = None
-        if not self.left:
+        if not self.remaining_bytes:
             self._next_segment()
 
     def is_after_whole_segments(self) -> bool:
@@ -164,7 +164,7 @@ def compare_logs(
 
 def lacks_batches(ranges: Iterable[ReplicaRange]) -> bool:
     """Whether one log lacks batches that the other holds, so that ranges are to be `settled`."""
-    return any(part.reason in _LACKING for part in ranges)
+    return any(span.reason in _LACKING for span in ranges)
 
 
 def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> list[ReplicaRange]:
@@ -173,11 +173,11 @@ def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> lis
     Where `is_compacted` is None another range shows it: a batch with fewer records, or one hole of several.
     """
     if is_compacted is None:
-        reasons = [part.reason for part in ranges if part.reason in _LACKING]
+        reasons = [span.reason for span in ranges if span.reason in _LACKING]
         has_holes = HOLE in reasons and len(reasons) > 1
-        is_compacted = has_holes or any(part.verdict == COMPACTED for part in ranges)
+        is_compacted = has_holes or any(span.verdict == COMPACTED for span in ranges)
     changes: dict[str, Any] = {"verdict": COMPACTED, "reason": None} if is_compacted else {"reason": MISSING}
-    return neighbours_joined(part._replace(**changes) if part.reason in _LACKING else part for part in ranges)
+    return neighbours_joined(span._replace(**changes) if span.reason in _LACKING else span for span in ranges)
 
 
 def neighbours_joined(differences: Iterable[ReplicaRange]) -> list[ReplicaRange]:
@@ -189,7 +189,7 @@ def neighbours_joined(differences: Iterable[ReplicaRange]) -> list[ReplicaRange]
 
 
 def _add(ranges: list[ReplicaRange], added: ReplicaRange) -> None:
-    verdicts = [part.verdict for part in ranges[-2:]]
+    verdicts = [span.verdict for span in ranges[-2:]]
     if verdicts == [COMPACTED, EQUAL] and added.verdict == COMPACTED and not ranges[-1].other_epochs:
         last = ranges.pop()
         ranges[-1] = _joined(_joined(ranges[-1], last), added)
@@ -203,16 +203,16 @@ def _add(ranges: list[ReplicaRange], added: ReplicaRange) -> None:
         ranges.append(added)
 
 
-def _joined(one: ReplicaRange, other: ReplicaRange) -> ReplicaRange:
-    worse = max(one, other, key=lambda part: _RANK.index(part.verdict))
-    last, here = max(one.last_offset, other.last_offset), _sum(one.here, other.here)
-    there = _sum(one.there, other.there)
-    return ReplicaRange(one.first_offset, last, worse.verdict, worse.reason, here, there)
+def _joined(first: ReplicaRange, second: ReplicaRange) -> ReplicaRange:
+    worse = max(first, second, key=lambda span: _RANK.index(span.verdict))
+    last, here = max(first.last_offset, second.last_offset), _sum(first.here, second.here)
+    there = _sum(first.there, second.there)
+    return ReplicaRange(first.first_offset, last, worse.verdict, worse.reason, here, there)
 
 
-def _sum(one: Extent, other: Extent) -> Extent:
-    epoch = other.epoch if one.epoch is None else one.epoch
-    return Extent(one.batches + other.batches, one.size + other.size, epoch)
+def _sum(first: Extent, second: Extent) -> Extent:
+    epoch = second.epoch if first.epoch is None else first.epoch
+    return Extent(first.batches + second.batches, first.size + second.size, epoch)
 
 
 def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) -> Iterator[ReplicaRange]:
@@ -226,11 +226,11 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
                 continue
             wait, patience = patience, min(2 * patience, MOST_PATIENCE)
         wait -= 1
-        one, other = here.batch(), there.batch()
-        if one is None and other is None:
+        batch_here, batch_there = here.batch(), there.batch()
+        if batch_here is None and batch_there is None:
             return
-        first = None if one is None else read_header(one.window, one.header_at)
-        second = None if other is None else read_header(other.window, other.header_at)
+        first = None if batch_here is None else read_header(batch_here.window, batch_here.header_at)
+        second = None if batch_there is None else read_header(batch_there.window, batch_there.header_at)
         if first is not None and (second is None or first.last_offset < second.base_offset):
             difference = _alone(here, there, first, ONLY_HERE, passed)
         elif second is not None and (first is None or second.last_offset < first.base_offset):
@@ -247,13 +247,13 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
 
 def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
     """Return the batches of both logs' next chunks, and pass over them; None unless equal and whole."""
-    size = min(here.left, there.left, COMPARED_BYTES)
+    size = min(here.remaining_bytes, there.remaining_bytes, COMPARED_BYTES)
     if size < LARGEST_HEADER:
         return None
     data = here.read(size)
     if data != there.read(size):
         return None
-    links = headers(data, size, max(here.left, there.left)).chain
+    links = headers(data, size, max(here.remaining_bytes, there.remaining_bytes)).chain
     places, end = links.positions, links.next
     while places and (places[-1] + LARGEST_HEADER > size or end > size):
         end = places.pop()
@@ -267,20 +267,20 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
 
 
 def _alone(
-    log: ReplicaLog, other: ReplicaLog, header: BatchHeader, verdict: str, passed: int
+    log: ReplicaLog, other_log: ReplicaLog, header: BatchHeader, verdict: str, passed: int
 ) -> ReplicaRange:
     """Return the verdict on a log's next batch, which the other has not, and skip it; `passed`: so far."""
-    extent, nothing = _taken(log), Extent()
+    extent, nothing = _take(log), Extent()
     sides = (extent, nothing) if verdict == ONLY_HERE else (nothing, extent)
     reason = None
     if header.base_offset <= passed:
         verdict, reason = DIFFERS, REPEATED
-    elif other.start <= header.base_offset and header.last_offset < other.end:
-        reason = MISSING if other.is_after_whole_segments() else HOLE
+    elif other_log.start <= header.base_offset and header.last_offset < other_log.end:
+        reason = MISSING if other_log.is_after_whole_segments() else HOLE
     return ReplicaRange(header.base_offset, header.last_offset, verdict, reason, *sides)
 
 
-def _taken(log: ReplicaLog) -> Extent:
+def _take(log: ReplicaLog) -> Extent:
     batch = log.batch()
     assert batch is not None, "there is a batch"
     extent = Extent(1, batch.size, read_header(batch.window, batch.header_at).partition_leader_epoch)
@@ -300,7 +300,7 @@ def _overlapping(here: ReplicaLog, there: ReplicaLog, first: int) -> ReplicaRang
                 if header.base_offset > last:
                     break
                 last = max(last, header.last_offset)
-                extents[number] = _sum(extents[number], _taken(log))
+                extents[number] = _sum(extents[number], _take(log))
                 is_growing = True
     return ReplicaRange(first, last, DIFFERS, BOUNDARIES, *extents)
 
@@ -312,38 +312,39 @@ def _pair(
     verdict, reason = _verdict(here, there, first, second)
     if reason == COMPRESSION and ignore_compression:
         verdict, reason = EQUAL, None
-    return ReplicaRange(first.base_offset, first.last_offset, verdict, reason, _taken(here), _taken(there))
+    return ReplicaRange(first.base_offset, first.last_offset, verdict, reason, _take(here), _take(there))
 
 
 def _verdict(
     here: ReplicaLog, there: ReplicaLog, first: BatchHeader, second: BatchHeader
 ) -> tuple[str, str | None]:
-    one, other = here.batch(), there.batch()
-    assert one is not None, "there are two batches"
-    assert other is not None, "there are two batches"
-    if one.size == other.size and _have_same_bytes(
-        here, there, one.size, has_epoch=first.magic == second.magic
+    batch_here, batch_there = here.batch(), there.batch()
+    assert batch_here is not None, "there are two batches"
+    assert batch_there is not None, "there are two batches"
+    if batch_here.size == batch_there.size and _have_same_bytes(
+        here, there, batch_here.size, has_epoch=first.magic == second.magic
     ):
         return EQUAL, None
     if is_legacy(first.magic) or is_legacy(second.magic):
         return DIFFERS, RECORDS
     if _identity(first) != _identity(second):
         return DIFFERS, HEADER
-    if max(one.size, other.size) > LARGEST_BATCH:
+    if max(batch_here.size, batch_there.size) > LARGEST_BATCH:
         return DIFFERS, UNREADABLE_BATCH
-    return _by_records(here.read(one.size), there.read(other.size), first.attributes ^ second.attributes)
+    attributes = first.attributes ^ second.attributes
+    return _by_records(here.read(batch_here.size), there.read(batch_there.size), attributes)
 
 
-def _by_records(one: bytes, other: bytes, attributes: int) -> tuple[str, str | None]:
+def _by_records(raw_here: bytes, raw_there: bytes, attributes: int) -> tuple[str, str | None]:
     """Return the verdict on two batches by their records; `attributes` are the bits that differ."""
     try:
-        records = {record.offset: _content(record) for record in batch_records(one, LARGEST_BATCH)}
-        others = {record.offset: _content(record) for record in batch_records(other, LARGEST_BATCH)}
+        first = {record.offset: _content(record) for record in batch_records(raw_here, LARGEST_BATCH)}
+        second = {record.offset: _content(record) for record in batch_records(raw_there, LARGEST_BATCH)}
     except FormatError:
         return DIFFERS, UNREADABLE_BATCH
-    if any(records[offset] != others[offset] for offset in records.keys() & others.keys()):
+    if any(first[offset] != second[offset] for offset in first.keys() & second.keys()):
         return DIFFERS, RECORDS
-    if records.keys() != others.keys() or attributes == DELETE_HORIZON_MASK:
+    if first.keys() != second.keys() or attributes == DELETE_HORIZON_MASK:
         return COMPACTED, None
     return DIFFERS, COMPRESSION
 
@@ -352,13 +353,13 @@ def _have_same_bytes(here: ReplicaLog, there: ReplicaLog, size: int, *, has_epoc
     """Whether the next batches are equal; of batches with a leader epoch that may differ."""
     for done in range(0, size, COMPARED_BYTES):
         length = min(COMPARED_BYTES, size - done)
-        one, other = here.read(length, done), there.read(length, done)
-        if one == other:
+        bytes_here, bytes_there = here.read(length, done), there.read(length, done)
+        if bytes_here == bytes_there:
             continue
-        if done or not has_epoch or is_legacy(one[EPOCH_BYTES.stop]):
+        if done or not has_epoch or is_legacy(bytes_here[EPOCH_BYTES.stop]):
             return False
         begin, end = EPOCH_BYTES.start, EPOCH_BYTES.stop
-        if (one[:begin], one[end:]) != (other[:begin], other[end:]):
+        if (bytes_here[:begin], bytes_here[end:]) != (bytes_there[:begin], bytes_there[end:]):
             return False
     return True
 

@@ -6,6 +6,7 @@ calls; then a clean stop and start with checkpoints that hold the new values.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import LOG_APPEND_TIME, MAX_INT, BatchHeader
@@ -119,10 +120,10 @@ def truncate(
         segments: tuple[LoadedSegment, ...] = (LoadedSegment(target),)
         epochs, log_start, lowered, kind = truncate_from_end(loaded.epochs, 0), target, target, FULL
     else:
-        kept = [segment for segment in loaded.segments if segment.base_offset <= target]
-        segments = (*kept[:-1], log_segment.truncate_segment(kept[-1], target))
+        kept_segments = [segment for segment in loaded.segments if segment.base_offset <= target]
+        segments = (*kept_segments[:-1], log_segment.truncate_segment(kept_segments[-1], target))
         check_fits(segments[-1], loaded.settings)
-        for segment in loaded.segments[len(kept) :]:
+        for segment in loaded.segments[len(kept_segments) :]:
             producers.delete_snapshot(segment.base_offset)
         epochs, kind = truncate_from_end(loaded.epochs, target), PARTIAL
         log_start, lowered = min(target, loaded.log_start_offset), min(target, watermark or 0)
@@ -182,8 +183,8 @@ def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) ->
     changes = []
     for base in sorted(old.keys() | new.keys()):
         was, becomes = old.get(base), new.get(base)
-        kept: SegmentAction = KEEP if was == becomes else CUT
-        action = CREATE if was is None else DELETE if becomes is None else kept
+        action: SegmentAction = KEEP if was == becomes else CUT
+        action = CREATE if was is None else DELETE if becomes is None else action
         changes.append(SegmentChange(base, action, was, becomes))
     return tuple(changes)
 
@@ -204,8 +205,8 @@ def _removed(changes: Iterable[SegmentChange], first_lost: int) -> Removed:
             removed.size += change.before.log_size - start
             try:
                 with change.before.log() as log:
-                    for place in log_segment.file_batches(log, start, change.before.log_size):
-                        removed.add(log_segment.header(log, place))
+                    for batch in log_segment.file_batches(log, start, change.before.log_size):
+                        removed.add(log_segment.header(log, batch))
             except BrokerError as error:
                 removed.trouble = removed.trouble or error
     if removed.trouble is not None:
@@ -224,8 +225,8 @@ def _from(batch: BatchHeader, offset: int) -> int | None:
     return batch.last_offset - offset + 1 if is_whole else None
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
 
 
 def _first_timestamp(batch: BatchHeader) -> int | None:
@@ -259,9 +260,9 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
     """Yield for each replica as the leader what each other one loses, in their order."""
     sides = list(map(replica_epochs, replicas))
     epoch = min(max(side.last_epoch for side in sides) + 1, MAX_INT)
-    pairs = [(one, other) for one in range(len(sides)) for other in range(len(sides)) if one != other]
     fetches = {
-        (one, other): follow_leader(as_leader(sides[one], epoch), sides[other]) for one, other in pairs
+        (candidate, follower): follow_leader(as_leader(sides[candidate], epoch), sides[follower])
+        for candidate, follower in permutations(range(len(sides)), 2)
     }
     for (candidate, follower), fetch_rounds in fetches.items():
         log, watermark = replicas[follower]
@@ -278,8 +279,8 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
         if lost and committed is None:
             lost = None
         elif lost and committed is not None and committed < log.log_end_offset:
-            kept = committed if fetch_rounds.starts_over else max(committed, fetch_rounds.truncate_to)
-            above = _cut(log, kept).lost
+            cut_from = committed if fetch_rounds.starts_over else max(committed, fetch_rounds.truncate_to)
+            above = _cut(log, cut_from).lost
             lost = None if above is None else lost - above
         yield Loss(candidate, follower, fetch_rounds, removed, lost, below)
 
