@@ -70,7 +70,7 @@ def _rows(
         metadata.end_offset = loaded.log_end_offset
     else:
         metadata = metadata_of_snapshot(target.path, target.shown)
-    yield from metadata.said()
+    yield from metadata.record_findings()
     if request.controller:
         quorum.append(_controller(metadata, target))
     is_older = target.kind == PARTITION and target.log_dir in request.older

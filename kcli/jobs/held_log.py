@@ -105,7 +105,7 @@ def configured(partition: Partition, query: RetentionQuery) -> Reporting[tuple[L
     """Yield what is unknown; return settings and cleaner's line, which says `compact` of unknown topics."""
     image = cluster_image(partition.target)
     broker_id, topic = partition.directory.broker_id, partition.topic or ""
-    config = log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
+    config = log_config(topic, image, broker_id=broker_id, server=query.server, options=query.given)
     if config.is_known and "compact" not in config.policy:
         return config, None
     is_unknown = image is not None and not config.is_known and POLICY not in query.given

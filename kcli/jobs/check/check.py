@@ -319,7 +319,7 @@ class DirectoryCheck(DirectoryScan):
             return findings + started, log_end
         log_end = files.inspected.log_end
         if log_end is None:
-            log_end = log_end_of(self._segments, files.inspected.given)
+            log_end = log_end_of(self._segments, files.inspected.checkpoints)
             if any(violations(files.offsets._replace(log_end=log_end))):
                 unit = Unit(number=0, targets=(target,))
                 loaded = common.answer(unit, lambda one: start(one, exact=False)).partial
@@ -354,7 +354,7 @@ class DirectoryCheck(DirectoryScan):
 
     def _needs_start(self, files: PartitionFiles, of_whole_log: Sequence[Finding]) -> bool:
         """Whether only a start says what becomes of the log."""
-        given = files.inspected.given
+        given = files.inspected.checkpoints
         is_damaged = any(finding.severity != SEVERITIES[0] for finding in (*self._findings, *of_whole_log))
         lacks_index = given.clean and files.inspected.log_end is None and bool(self._segments)
         return (

@@ -40,7 +40,7 @@ def unreachable_segments(
 ) -> Iterator[Finding]:
     """Yield that no leader epoch leads to a partition's remote segments, or no broker sees their events."""
     yield from misplaced_events(target, events)
-    partition, log_start = Partition(target), inspected.given.log_start_offset
+    partition, log_start = Partition(target), inspected.checkpoints.log_start_offset
     with suppress(FileError):
         cache = cache_of(partition, events, is_needed=False)
         epochs = load(inspected.epochs, log_end, log_start, running=True).entries

@@ -117,7 +117,7 @@ def place_of(partition: Partition, metadata: Metadata) -> OfDirectory:
 
 def said(metadata: Metadata) -> Iterator[Item]:
     """Yield the findings of an image; those of deleted topics are changes."""
-    yield from (finding for finding in metadata.said() if finding.code != TOPIC_REMOVED)
+    yield from (finding for finding in metadata.record_findings() if finding.code != TOPIC_REMOVED)
 
 
 @unit_job

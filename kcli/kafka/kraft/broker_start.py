@@ -68,16 +68,16 @@ def lacks_metadata_log(dirs: Sequence[LogDirState], config: BrokerConfig) -> boo
     return is_kraft and any(log_dir.names or _was_used(log_dir) for log_dir in dirs)
 
 
-def _was_used(one: LogDirState) -> bool:
-    return any(os.path.lexists(os.path.join(one.path, name)) for name in (LOCK_FILE, *CHECKPOINTS))
+def _was_used(log_dir: LogDirState) -> bool:
+    return any(os.path.lexists(os.path.join(log_dir.path, name)) for name in (LOCK_FILE, *CHECKPOINTS))
 
 
-def is_offline_before_its_logs(one: LogDirState) -> bool:
+def is_offline_before_its_logs(log_dir: LogDirState) -> bool:
     """Whether a log dir goes offline by a checkpoint file that is read before its logs.
 
     One that reads itself then, for its first unstable offset, ends the process (`LocalLog.read`).
     """
-    error = one.checkpoint_error
+    error = log_dir.checkpoint_error
     return error is not None and os.path.basename(error.path) in {RECOVERY_POINT, LOG_START}
 
 
@@ -89,7 +89,7 @@ def _metadata_stops(
         if error is not None and log_dir.path == metadata_dir and config.version >= QUORUM_STATE_STOPS:
             yield StartFailure(_of_quorum_state(error), error.message, error.path)
         if log_dir.has_metadata_log and log_dir.path != metadata_dir:
-            has_another = any(other.has_metadata_log for other in dirs if other.path == metadata_dir)
+            has_another = any(state.has_metadata_log for state in dirs if state.path == metadata_dir)
             message = ELSEWHERE.format(ANOTHER if has_another else NONE, metadata_dir and shown(metadata_dir))
             yield StartFailure(KAFKA_EXCEPTION, message, f"{log_dir.path}/{METADATA_DIRECTORY}")
 
@@ -119,7 +119,7 @@ def start_at_rest(
     dirs = tuple(dirs)
     start = broker_start(dirs, config)
     for _ in range(READS_OF_LOG_DIRS):
-        again = tuple(log_dir_state(one.path) for one in dirs) if start.stops or start.log_stops else dirs
+        again = tuple(log_dir_state(state.path) for state in dirs) if start.stops or start.log_stops else dirs
         if again == dirs:
             break
         dirs, start = again, broker_start(again, config)
@@ -131,8 +131,8 @@ def as_named(config: BrokerConfig, dirs: Sequence[LogDirState]) -> BrokerConfig:
     if config.metadata_log_dir is None:
         return config
     real = os.path.realpath(config.metadata_log_dir)
-    named = next((one.path for one in dirs if os.path.realpath(one.path) == real), config.metadata_log_dir)
-    return config._replace(metadata_log_dir=named)
+    paths = (log_dir.path for log_dir in dirs if os.path.realpath(log_dir.path) == real)
+    return config._replace(metadata_log_dir=next(paths, config.metadata_log_dir))
 
 
 def log_dir_of(path: str, dirs: Sequence[LogDirState]) -> str:

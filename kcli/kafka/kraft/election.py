@@ -185,9 +185,9 @@ def zookeeper_failure(
             is_recovering = elected.is_unclean or partition.is_recovering
             partition = _written(partition, elected.leader, isr, is_recovering=is_recovering)
     if broker in partition.isr:
-        rest = tuple(replica for replica in partition.isr if replica != broker)
+        smaller_isr = tuple(replica for replica in partition.isr if replica != broker)
         leader = NO_LEADER if partition.leader == broker else partition.leader
-        isr = rest if len(partition.isr) > 1 else partition.isr
+        isr = smaller_isr if len(partition.isr) > 1 else partition.isr
         partition = _written(partition, leader, isr, is_recovering=partition.is_recovering)
     return partition, elected
 

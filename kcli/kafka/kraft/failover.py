@@ -65,16 +65,16 @@ class Forecast(NamedTuple):
 
 
 def rules_for(
-    image: Image, topic_id: str, partition: PartitionState, defaults: Defaults, gone: Sequence[int] = ()
+    image: Image, topic_id: str, partition: PartitionState, defaults: Defaults, failed: Sequence[int] = ()
 ) -> Rules:
-    """Return what elections of a partition depend on; brokers that are `gone` may not lead."""
+    """Return what elections of a partition depend on; brokers that `failed` may not lead."""
     topic = image.topics[topic_id]
     min_isr = image.config(topic.name, MIN_ISR)
     unclean = image.config(topic.name, UNCLEAN_ELECTION)
     configured = int(min_isr) if min_isr is not None and min_isr.isdecimal() else defaults.min_isr
     first = topic.partitions.get(0, partition)
     return Rules(
-        is_acceptable=lambda broker: broker not in gone and image.is_acceptable(partition, broker),
+        is_acceptable=lambda broker: broker not in failed and image.is_acceptable(partition, broker),
         min_isr=min(configured, len(first.replicas)),
         may_be_unclean=defaults.may_be_unclean if unclean is None else unclean.lower() == "true",
         has_elr=image.features.get(ELR_FEATURE, 0) > 0,
@@ -90,10 +90,10 @@ def forecast(
         partition, last = before, None
         rules = rules_for(image, topic_id, before, defaults)
         for position, broker in enumerate(brokers):
-            gone = brokers[: position + 1]
+            failed = brokers[: position + 1]
             if broker not in partition.isr:
                 continue
-            rules = rules_for(image, topic_id, partition, defaults, gone)
+            rules = rules_for(image, topic_id, partition, defaults, failed)
             if zookeeper:
                 partition, last = election.zookeeper_failure(
                     partition, broker, is_live=rules.is_acceptable, may_be_unclean=rules.may_be_unclean

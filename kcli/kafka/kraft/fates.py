@@ -128,7 +128,7 @@ def fates(
                 reason = f"{fate.reason}, once the one of this name is moved away"
                 by_path[each.path] = fate._replace(reason=reason, replaced_by=current[key].path)
     by_path |= {each.path: USUAL._replace(topic_id=each.topic_id) for each in usual if each.is_by_name}
-    ids = {one.path: one.meta.directory_id for one in dirs if one.meta is not None}
+    ids = {state.path: state.meta.directory_id for state in dirs if state.meta is not None}
     future = [each for each in usual if each.name.kind == FUTURE]
     for each in future:
         assigned = image.topics[each.topic_id or ""].partitions[each.name.partition].directory_of(node_id)
@@ -142,33 +142,33 @@ def fates(
             by_path[each.path] = Fate(PROMOTED, TAKES_PLACE, reason)
         elif replaced is None:
             by_path[each.path] = Fate(WILL_BE_DELETED, EMPTIED, TRUNCATES_FUTURE)
-    used = [one for one in dirs if one.path not in start.offline]
-    online = {one.meta.directory_id: one.path for one in used if one.meta and one.meta.directory_id}
+    used = [state for state in dirs if state.path not in start.offline]
+    online = {state.meta.directory_id: state.path for state in used if state.meta and state.meta.directory_id}
     has_offline = release >= DIRECTORY_IDS and len(used) < len(dirs)
     loaded = {*current, *map(_key, future)}
     empty = _empty_replicas(image, node_id, loaded, online, has_offline=has_offline)
-    return Fates(
-        by_path, tuple(one._replace(stray=strays.get((one.topic_id, one.partition))) for one in empty)
-    )
+    begun = (replica._replace(stray=strays.get((replica.topic_id, replica.partition))) for replica in empty)
+    return Fates(by_path, tuple(begun))
 
 
 def _replica_dirs(
     dirs: Sequence[LogDirState], start: BrokerStart, release: Version, ids_by_name: Mapping[str, str]
 ) -> Iterator[ReplicaDir]:
     """Yield the directories of replicas; one whose topic id cannot be read by its name, as its start says."""
-    for one in dirs:
-        is_loaded = start.loads(one.path) if release >= DIRECTORY_IDS else one.path not in start.offline
-        for name, parsed in one.names if is_loaded else ():
+    for log_dir in dirs:
+        root = log_dir.path
+        is_loaded = start.loads(root) if release >= DIRECTORY_IDS else root not in start.offline
+        for name, parsed in log_dir.names if is_loaded else ():
             if parsed is not None:
-                path = os.path.join(one.path, name)
-                target = Target(kind=PARTITION, path=path, shown=shown(path), name=parsed, log_dir=one.path)
+                path = os.path.join(root, name)
+                target = Target(kind=PARTITION, path=path, shown=shown(path), name=parsed, log_dir=root)
                 try:
                     topic_id = Partition(target).topic_id()
                 except FileError:
                     topic_id = ids_by_name.get(parsed.topic)
                 is_by_name = topic_id is None and release < DIRECTORY_IDS
                 topic_id = ids_by_name.get(parsed.topic) if is_by_name else topic_id
-                yield ReplicaDir(path, one.path, parsed, topic_id, is_by_name)
+                yield ReplicaDir(path, root, parsed, topic_id, is_by_name)
 
 
 def _own_fate(

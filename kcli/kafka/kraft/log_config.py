@@ -35,7 +35,7 @@ class Synonyms(NamedTuple):
         if self.default in {"true", "false"}:
             return None if value.strip().lower() in {"true", "false"} else "true or false"
         if self.default == DELETES:
-            policies = {word.strip() for word in value.split(",")} - {""}
+            policies = {policy.strip() for policy in value.split(",")} - {""}
             return None if policies <= {DELETES, "compact"} else "delete, compact or compact,delete"
         is_whole = self.default.lstrip("-").isdigit()
         number = math.nan
@@ -118,7 +118,7 @@ class LogConfig(NamedTuple):
     @property
     def policy(self) -> frozenset[str]:
         """The words of cleanup.policy."""
-        return frozenset(filter(None, (word.strip() for word in self.values[POLICY].split(","))))
+        return frozenset(filter(None, (policy.strip() for policy in self.values[POLICY].split(","))))
 
     def is_set(self, name: str) -> bool:
         """Whether a setting is true."""
@@ -182,9 +182,9 @@ def log_config(
     *,
     broker_id: int | None = None,
     server: Mapping[str, str] | None = None,
-    given: Mapping[str, str] | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> LogConfig:
-    """Return the settings of a topic's logs on a broker; `given` goes before all others.
+    """Return the settings of a topic's logs on a broker; `options` go before all others.
 
     `image`: the cluster's metadata, if here; `server`: its server.properties; topics may be tiered without.
     """
@@ -201,8 +201,8 @@ def log_config(
         topic_name = name
         if name == "segment.bytes" and (INTERNAL_SEGMENT_BYTES in of_topic):
             topic_name = INTERNAL_SEGMENT_BYTES
-        if given is not None and name in given:
-            values[name], sources[name] = given[name], OF_OPTION
+        if options is not None and name in options:
+            values[name], sources[name] = options[name], OF_OPTION
         elif topic_name in of_topic:
             values[name], sources[name] = of_topic[topic_name], OF_TOPIC
         elif (value := _broker_value(synonyms, of_broker)) is not None:

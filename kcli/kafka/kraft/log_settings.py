@@ -38,7 +38,7 @@ class KnownSettings(NamedTuple):
     ) -> Settings:
         """Return the settings with which a broker opens a log; what is given wins."""
         server, topic = partition.target.server, self._topic(partition)
-        given = Settings(
+        settings = Settings(
             now_ms=now_ms,
             index_interval_bytes=index_interval_bytes,
             max_index_size=segment_index_bytes,
@@ -46,10 +46,10 @@ class KnownSettings(NamedTuple):
             remote_storage=remote_storage,
         )
         if remote_storage is None and server.remote_log is False:
-            given = given._replace(remote_storage=False)
+            settings = settings._replace(remote_storage=False)
         elif remote_storage is None and topic is not None:
-            given = given._replace(remote_storage=topic.remote_storage)
-        return given.completed(topic, server)._replace(is_completed=topic is not None)
+            settings = settings._replace(remote_storage=topic.remote_storage)
+        return settings.completed(topic, server)._replace(is_completed=topic is not None)
 
     def is_compacted(self, partition: Partition) -> bool | None:
         """Whether the configuration of the topic says that the cleaner comes to its logs; None: not known."""
@@ -64,9 +64,9 @@ class KnownSettings(NamedTuple):
     def _topic(self, partition: Partition) -> TopicConfig | None:
         """Return what the metadata says that the broker has, else the newest here of its cluster."""
         for log_dir in (partition.target.log_dir, partition.target.metadata_dir):
-            known = self.of_log_dirs.get(log_dir or "")
-            if known is not None:
-                return known.get(partition.topic or "")
+            topics = self.of_log_dirs.get(log_dir or "")
+            if topics is not None:
+                return topics.get(partition.topic or "")
         return self.topics.get(partition.directory.cluster_id, {}).get(partition.topic or "")
 
 

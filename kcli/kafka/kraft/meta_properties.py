@@ -113,20 +113,20 @@ def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:
     are of one and nothing contradicts it.
     """
     brokers: dict[tuple[str, int], list[LogDirState]] = {}
-    others: dict[int | None, list[LogDirState]] = {}
+    incomplete: dict[int | None, list[LogDirState]] = {}
     for path in {os.path.realpath(log_dir): log_dir for log_dir in log_dirs}.values():
         state = log_dir_state(path)
         cluster, node = (state.meta.cluster_id, state.meta.node_id) if state.meta else (None, None)
         if cluster is not None and node is not None:
             brokers.setdefault((cluster, node), []).append(state)
         else:
-            others.setdefault(node, []).append(state)
+            incomplete.setdefault(node, []).append(state)
     groups = list(brokers.values())
     if len(groups) == 1:
         ((_, node),) = brokers
-        groups[0] += [*others.pop(node, ()), *others.pop(None, ())]
-    groups += [[state] for state in others.pop(None, ())]
-    groups += others.values()
+        groups[0] += [*incomplete.pop(node, ()), *incomplete.pop(None, ())]
+    groups += [[state] for state in incomplete.pop(None, ())]
+    groups += incomplete.values()
     return [
         tuple(group)
         for together in groups
@@ -143,32 +143,33 @@ def brokers_of(directories: Iterable[str]) -> list[tuple[LogDirState, ...]]:
     paths = list(dict.fromkeys(directories))
     own = [path for path in paths if has_own_files(path)]
     formatted = [path for path in own if os.path.lexists(os.path.join(path, META_PROPERTIES_FILE))]
-    bare = [path for path in paths if path not in own and any(_goes_with(path, other) for other in formatted)]
+    bare = [path for path in paths if path not in own and any(_goes_with(path, peer) for peer in formatted)]
     return [dirs for dirs in by_broker([*own, *bare]) if any(log_dir.path in own for log_dir in dirs)]
 
 
 def _goes_with(bare: str, log_dir: str) -> bool:
     if os.path.dirname(os.path.realpath(bare)) == os.path.dirname(os.path.realpath(log_dir)):
         return True
-    bare_names, other_names = (log_dir_state(one).names for one in (bare, log_dir))
+    bare_names, other_names = (log_dir_state(path).names for path in (bare, log_dir))
     return any(name is not None and name.kind == NORMAL for _, name in set(bare_names) & set(other_names))
 
 
 def _are_of_one(dirs: Sequence[LogDirState]) -> bool:
-    ids = [one.meta.directory_id for one in dirs if one.meta is not None and one.meta.directory_id]
+    metas = (log_dir.meta for log_dir in dirs if log_dir.meta is not None)
+    ids = [meta.directory_id for meta in metas if meta.directory_id]
     parents = {os.path.dirname(os.path.realpath(log_dir.path)) for log_dir in dirs}
     return len(set(ids)) == len(ids) or len(parents) == 1
 
 
 def release_of(dirs: Sequence[LogDirState]) -> Version:
     """Return the newest release that can have written log dirs: of ZooKeeper without version or topic ids."""
-    known = [log_dir.meta for log_dir in dirs if log_dir.meta is not None]
-    if any(log_dir.has_metadata_log for log_dir in dirs) or any(meta.version for meta in known):
+    metas = [log_dir.meta for log_dir in dirs if log_dir.meta is not None]
+    if any(log_dir.has_metadata_log for log_dir in dirs) or any(meta.version for meta in metas):
         return NEWEST
     is_older = any(name is not None for log_dir in dirs for _, name in log_dir.names) and not any(
         log_dir.has_topic_ids for log_dir in dirs
     )
-    return LAST_WITH_ZOOKEEPER if known or is_older else NEWEST
+    return LAST_WITH_ZOOKEEPER if metas or is_older else NEWEST
 
 
 class BrokerStart(NamedTuple):
@@ -197,14 +198,14 @@ class BrokerStart(NamedTuple):
         """
         if self.has_copies or any(log_dir.locked_by is not None for log_dir in self.live):
             return
-        seen: dict[tuple[str, int, str], str] = {}
+        paths: dict[tuple[str, int, str], str] = {}
         for log_dir in self.live:
             for name, parsed in log_dir.names:
                 if parsed is None or parsed.kind in {DELETE, STRAY} or name == METADATA_DIRECTORY:
                     continue
                 kind = FUTURE if parsed.kind == FUTURE else NORMAL
                 path = f"{log_dir.path}/{name}"
-                first = seen.setdefault((parsed.topic, parsed.partition, kind), path)
+                first = paths.setdefault((parsed.topic, parsed.partition, kind), path)
                 if first != path:
                     yield StartFailure(ILLEGAL_STATE, f"the same partition lies in {shown(first)}", path)
 
@@ -223,21 +224,21 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerStart:
         else:
             offline[log_dir.path] = StartFailure(IO, error.message, error.path)
     live = tuple(log_dir for log_dir in dirs if log_dir.path not in offline)
-    known = {f"{one.path}/{META_PROPERTIES_FILE}": one.meta for one in live if one.meta is not None}
+    metas = {f"{state.path}/{META_PROPERTIES_FILE}": state.meta for state in live if state.meta is not None}
     if config.version < DIRECTORY_IDS_READ:
-        stops += _other_properties(known)
-    of_ids = [*_directory_ids(known, config)]
-    stops += [*_identities(known, config), *of_ids]
+        stops += _other_properties(metas)
+    of_ids = [*_directory_ids(metas, config)]
+    stops += [*_identities(metas, config), *of_ids]
     if not with_zookeeper:
         if metadata_dir in offline:
             reason = offline[metadata_dir]
             exception = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
             message = f"I/O error in the metadata log dir: {reason.message}"
             stops.append(StartFailure(exception, message, reason.path))
-        unformatted = [one for one in live if one.meta_error is None and not one.unread_meta]
+        unformatted = [log_dir for log_dir in live if log_dir.meta_error is None and not log_dir.unread_meta]
         stops += _unformatted(unformatted, config)
     elif config.properties is not None and config.properties.get(MIGRATES, "").lower() != "true":
-        stops += _of_kraft(known, config)
+        stops += _of_kraft(metas, config)
     return BrokerStart(tuple(stops), offline, live, bool(of_ids), metadata_dir, with_zookeeper)
 
 
@@ -245,7 +246,8 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], config: BrokerConfig) -> str 
     """Return the log dir of the metadata log: as configured, else where it lies, else the first."""
     if config.metadata_log_dir is not None:
         return config.metadata_log_dir
-    return next((one.path for one in dirs if one.has_metadata_log), dirs[0].path if dirs else None)
+    paths = (log_dir.path for log_dir in dirs if log_dir.has_metadata_log)
+    return next(paths, dirs[0].path if dirs else None)
 
 
 def _has_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
@@ -257,11 +259,11 @@ def _has_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     return all(log_dir.meta is None or not log_dir.meta.version for log_dir in dirs)
 
 
-def _identities(known: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
+def _identities(metas: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield where meta.properties are of another cluster or node than expected, or than the first of them."""
     exception = RUNTIME if config.version >= ENSEMBLE else INCONSISTENT
     expected: dict[str, str | int | None] = {"cluster.id": None, "node.id": config.node_id}
-    for file, meta in known.items():
+    for file, meta in metas.items():
         for name, value in (("cluster.id", meta.cluster_id), ("node.id", meta.node_id)):
             if expected[name] is None:
                 expected[name] = value
@@ -269,21 +271,21 @@ def _identities(known: Mapping[str, MetaProperties], config: BrokerConfig) -> It
                 yield StartFailure(exception, f"{name} is {value}, expected {expected[name]}", file)
 
 
-def _other_properties(known: Mapping[str, MetaProperties]) -> Iterator[StartFailure]:
+def _other_properties(metas: Mapping[str, MetaProperties]) -> Iterator[StartFailure]:
     """Yield that the properties of log dirs are not the same, which a release before 3.7 asks for."""
-    for file, meta in known.items():
-        if meta.directory_id != next(iter(known.values())).directory_id:
+    for file, meta in metas.items():
+        if meta.directory_id != next(iter(metas.values())).directory_id:
             message = f"BrokerMetadata is not consistent across log.dirs: directory.id {meta.directory_id}"
             yield StartFailure(INCONSISTENT, message, file)
 
 
-def _directory_ids(known: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
+def _directory_ids(metas: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield where two directories have the same id, or one has a reserved one."""
-    seen: dict[str, str] = {}
-    for file, meta in known.items() if config.version >= ENSEMBLE else ():
+    files: dict[str, str] = {}
+    for file, meta in metas.items() if config.version >= ENSEMBLE else ():
         if meta.directory_id is None:
             continue
-        first = seen.setdefault(meta.directory_id, file)
+        first = files.setdefault(meta.directory_id, file)
         if _is_reserved(meta.directory_id):
             yield StartFailure(RUNTIME, f"directory.id {meta.directory_id} is reserved", file)
         elif first != file:
@@ -304,9 +306,9 @@ def _unformatted(live: Sequence[LogDirState], config: BrokerConfig) -> Iterator[
             yield StartFailure(RUNTIME, after_a_crash(path, f"{name} not found"), path)
 
 
-def _of_kraft(known: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
+def _of_kraft(metas: Mapping[str, MetaProperties], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield which meta.properties are of a node of KRaft, for a broker of ZooKeeper that does not migrate."""
-    for file, meta in known.items():
+    for file, meta in metas.items():
         if meta.version:
             where = file if config.version >= ENSEMBLE else "loaded `meta.properties`"
             says, why = f"Found unexpected version in {where}", VERSION_0.format(meta.version)

@@ -60,7 +60,7 @@ def metadata_at(
 def _refuse_nothing(metadata: Metadata, path: str, first: int | None) -> None:
     """Raise FileError where no batch could be read, and where all that is here is of a later time."""
     is_later = metadata.has_reached or (first is not None and metadata.until.is_past(first))
-    is_cut = any(one.code in {NOT_WHOLE, TORN_END} for one in metadata.findings)
+    is_cut = any(finding.code in {NOT_WHOLE, TORN_END} for finding in metadata.findings)
     if metadata.has_batch or (not is_cut and (metadata.voters or metadata.levels)):
         return
     if is_later or not is_cut:

@@ -89,19 +89,19 @@ class ChangeWatch:
     def __call__(self, offset: int, message: Message, apply: Callable[[int, Message], None]) -> None:
         """Apply a record, and hand on its changes."""
         metadata = self._metadata
-        known = [(*subject, *self._state(*subject)) for subject in _subjects(metadata, message)]
+        subjects = [(*subject, *self._state(*subject)) for subject in _subjects(metadata, message)]
         apply(offset, message)
-        for kind, key, before, name, old_topic in known:
+        for kind, key, before, name, old_topic in subjects:
             after, new_name, new_topic = self._state(kind, key)
-            gone, come = changed(before or {}, after or {})
-            if not gone and not come:
+            values = changed(before or {}, after or {})
+            if not any(values):
                 continue
             epoch, timestamp = metadata.stamps.get(offset, (metadata.image.epoch, metadata.timestamp or -1))
-            noun, shown = IMAGE_KINDS[kind].noun, name if after is None else new_name
-            word, topic = _word(kind, before, after, come), new_topic or old_topic
+            noun, label = IMAGE_KINDS[kind].noun, name if after is None else new_name
+            change, topic = _change(kind, before, after, values[1]), new_topic or old_topic
             replicas = tuple((after or before or {}).get("replicas", ()))
-            place = offset, epoch, timestamp, message.name
-            self._take(MetadataChange(*place, noun, key, shown, word, gone, come, topic, replicas))
+            source = offset, epoch, timestamp, message.name
+            self._take(MetadataChange(*source, noun, key, label, change, *values, topic, replicas))
 
     def _state(self, kind: str, key: Key) -> tuple[Facts | None, str, tuple[str, str] | None]:
         """Return the facts of what a record is about, its name, and its topic."""
@@ -149,19 +149,19 @@ WORDS_OF_A_PARTITION = {
 """The first of these facts that changes names the change."""
 
 
-def _word(kind: str, before: Facts | None, after: Facts | None, come: Facts) -> str:
+def _change(kind: str, before: Facts | None, after: Facts | None, new_values: Facts) -> str:
     """Return a short word for a change."""
     if kind in {"configs", "quotas"}:
         return IMAGE_KINDS[kind].noun
     if before is None or after is None:
         return WORDS_OF_KIND.get(kind, ("created", "deleted"))[after is None]
     if kind == "partitions":
-        return next((word for fact, word in WORDS_OF_A_PARTITION.items() if fact in come), "epoch")
-    if "fenced" in come and "incarnation_id" not in come:
-        return "fenced" if come["fenced"] else "unfenced"
+        return next((change for fact, change in WORDS_OF_A_PARTITION.items() if fact in new_values), "epoch")
+    if "fenced" in new_values and "incarnation_id" not in new_values:
+        return "fenced" if new_values["fenced"] else "unfenced"
     words_of_a_node = {"incarnation_id": "registered", "in_controlled_shutdown": "shutdown"}
-    word = WORD_OF_KIND.get(kind, "changed")
-    return next((of_fact for fact, of_fact in words_of_a_node.items() if fact in come), word)
+    default = WORD_OF_KIND.get(kind, "changed")
+    return next((of_fact for fact, of_fact in words_of_a_node.items() if fact in new_values), default)
 
 
 WORD_OF_KIND = {"brokers": "log-dirs", "features": "level", "producer-ids": "block"}
@@ -182,10 +182,10 @@ def differences(before: Metadata, after: Metadata) -> Iterator[Difference]:
             elif new is None:
                 yield Difference(kind.noun, key, name, "removed", None, old, None)
             else:
-                gone, come = changed(old, new)
-                for field in {**gone, **come}:
+                old_values, new_values = changed(old, new)
+                for field in {**old_values, **new_values}:
                     if not (kind.noun == "topic" and field == "configs"):
-                        values = gone.get(field), come.get(field)
+                        values = old_values.get(field), new_values.get(field)
                         yield Difference(kind.noun, key, name, "changed", field, *values)
 
 

@@ -181,7 +181,7 @@ class Image:
 
     def named(self, topic: str | None) -> tuple[str, Topic] | tuple[None, None]:
         """Return a topic by its name, with its id; None for both where there is none."""
-        return next((both for both in self.topics.items() if both[1].name == topic), (None, None))
+        return next((item for item in self.topics.items() if item[1].name == topic), (None, None))
 
     def replay(self, offset: int, message: Message) -> None:
         """Apply the record at an offset; those of a transaction wait for its end."""
@@ -194,14 +194,14 @@ class Image:
                 self.misfits.append(Misfit(offset, message.name, "a transaction ends that did not begin"))
             pending, self._pending, self.open_since = self._pending, [], None
             if message.name == "EndTransactionRecord":
-                for one in pending:
-                    self._seen(*one)
+                for record in pending:
+                    self._take(*record)
         elif self.open_since is not None:
             self._pending.append((offset, message))
         else:
-            self._seen(offset, message)
+            self._take(offset, message)
 
-    def _seen(self, offset: int, message: Message) -> None:
+    def _take(self, offset: int, message: Message) -> None:
         if self.watch is None:
             self._apply(offset, message)
         else:
@@ -308,7 +308,7 @@ def _remove_topic(image: Image, offset: int, fields: Fields) -> str | None:
         return f"there is no topic {fields['topicId']}"
     image.configs.pop((TOPIC, topic.name), None)
     left_in = frozenset(
-        place for one in topic.partitions.values() if not one.isr for place in one.directories or ()
+        uuid for state in topic.partitions.values() if not state.isr for uuid in state.directories or ()
     )
     image.removed.append(DeletedTopic(topic.name, fields["topicId"], len(topic.partitions), offset, left_in))
     return None
@@ -335,8 +335,8 @@ def _partition(image: Image, _: int, fields: Fields) -> str | None:
     return None
 
 
-def _directories(given: list[str] | None, replicas: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(given) if given and len(given) == len(replicas) else (MIGRATING,) * len(replicas)
+def _directories(ids: list[str] | None, replicas: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(ids) if ids and len(ids) == len(replicas) else (MIGRATING,) * len(replicas)
 
 
 def _change_partition(image: Image, _: int, fields: Fields) -> str | None:
@@ -360,15 +360,15 @@ def _change_partition(image: Image, _: int, fields: Fields) -> str | None:
             last_known_elr=_brokers(fields.get("lastKnownElr")),
         ),
     )
-    given = fields.get("directories")
-    if given or fields["replicas"] is not None:
-        new = new._replace(directories=_directories(given or list(new.directories), new.replicas))
+    directories = fields.get("directories")
+    if directories or fields["replicas"] is not None:
+        new = new._replace(directories=_directories(directories or list(new.directories), new.replicas))
     topic.partitions[fields["partitionId"]] = new
     return None
 
 
-def _brokers(given: list[int] | None) -> tuple[int, ...] | None:
-    return None if given is None else tuple(given)
+def _brokers(ids: list[int] | None) -> tuple[int, ...] | None:
+    return None if ids is None else tuple(ids)
 
 
 def _config(image: Image, _: int, fields: Fields) -> None:

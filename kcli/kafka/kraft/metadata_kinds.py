@@ -23,7 +23,7 @@ class ImageKind(NamedTuple):
     name: Callable[[Metadata, Key], str]
 
 
-def _word(field: str, number: int) -> str:
+def _name(field: str, number: int) -> str:
     return name_of_code(field, number) or str(number)
 
 
@@ -32,7 +32,7 @@ def endpoints(listeners: Iterable[Fields]) -> tuple[Endpoint, ...]:
     result = []
     for fields in listeners:
         code = fields.get("securityProtocol")
-        protocol = None if code is None else _word("securityProtocol", code)
+        protocol = None if code is None else _name("securityProtocol", code)
         result.append(Endpoint(fields["name"], fields["host"], fields["port"], protocol))
     return tuple(result)
 
@@ -120,13 +120,13 @@ def resource_name(key: tuple[int, str]) -> str:
 def _acl(_: Metadata, acl_id: str, fields: Fields) -> Facts:
     return {
         "id": acl_id,
-        "resource_type": _word("resourceType", fields["resourceType"]),
+        "resource_type": _name("resourceType", fields["resourceType"]),
         "resource_name": fields["resourceName"],
-        "pattern_type": _word("patternType", fields["patternType"]),
+        "pattern_type": _name("patternType", fields["patternType"]),
         "principal": fields["principal"],
         "host": fields["host"],
-        "operation": _word("operation", fields["operation"]),
-        "permission": _word("permissionType", fields["permissionType"]),
+        "operation": _name("operation", fields["operation"]),
+        "permission": _name("permissionType", fields["permissionType"]),
     }
 
 
@@ -136,7 +136,7 @@ def _acl_name(metadata: Metadata, acl_id: str) -> str:
 
 
 def _scram(_: Metadata, key: tuple[str, int], fields: Fields) -> Facts:
-    return {"user": key[0], "mechanism": _word("mechanism", key[1]), "iterations": fields["iterations"]}
+    return {"user": key[0], "mechanism": _name("mechanism", key[1]), "iterations": fields["iterations"]}
 
 
 def _token(_: Metadata, token_id: str, fields: Fields) -> Facts:
@@ -201,7 +201,7 @@ IMAGE_KINDS: dict[str, ImageKind] = {
         lambda _, key: ", ".join(f"{kind} {name or 'default'}" for kind, name in key),
         order=lambda _, key: str(key),
     ),
-    "scram": _mapped("scram", "scram", _scram, lambda _, key: f"user {key[0]} {_word('mechanism', key[1])}"),
+    "scram": _mapped("scram", "scram", _scram, lambda _, key: f"user {key[0]} {_name('mechanism', key[1])}"),
     "tokens": _mapped("token", "tokens", _token, lambda _, key: f"token {key}"),
     "producer-ids": ImageKind(
         "producer-ids",

@@ -202,19 +202,19 @@ class Metadata:
         is_plain = window.valid & (fields["magic"] == LATEST) & (fields["attributes"] & CONTROL_MASK == 0)
         if not is_plain.all() or fields["base_offset"][0] < start:
             return False
-        parts = [*record_columns(window.data, places - window.base, LARGEST_BATCH, fields)]
-        whole = [part for part in parts if isinstance(part, RecordColumns)]
-        if len(whole) < len(parts):
+        blocks = [*record_columns(window.data, places - window.base, LARGEST_BATCH, fields)]
+        decoded = [block for block in blocks if isinstance(block, RecordColumns)]
+        if len(decoded) < len(blocks):
             return False
-        for part in whole:
-            epochs = part.headers["partition_leader_epoch"][part.batch]
-            columns = (part.offset, part.timestamp, part.value_start, part.value_length)
-            positions, data = places[part.first + part.batch], part.data
-            for offset, time, at, size, epoch, position in zip(
+        for block in decoded:
+            epochs = block.headers["partition_leader_epoch"][block.batch]
+            columns = (block.offset, block.timestamp, block.value_start, block.value_length)
+            positions, data = places[block.first + block.batch], block.data
+            for offset, time, begin, size, epoch, position in zip(
                 *(each.tolist() for each in (*columns, epochs, positions)), strict=True
             ):
                 self.image.offset, self.image.epoch, self.timestamp = offset, epoch, time
-                value = None if size < 0 else data[at : at + size]
+                value = None if size < 0 else data[begin : begin + size]
                 if value != NO_OP_VALUE or NO_OP not in self.record_places:
                     self._data(offset, value, path, position)
         self.end_offset, self.has_batch = self.image.offset + 1, True
@@ -236,17 +236,17 @@ class Metadata:
             if not is_later[number]:
                 self._before(file, position)
                 continue
-            at = position - window.base
+            begin = position - window.base
             if (
                 may_idle[number]
-                and window.data[at + HEADER_SIZE : at + HEADER_SIZE + len(NO_OP_ALONE)] == NO_OP_ALONE
+                and window.data[begin + HEADER_SIZE : begin + HEADER_SIZE + len(NO_OP_ALONE)] == NO_OP_ALONE
                 and NO_OP in self.record_places
             ):
                 yield number, b""
-            elif size > LARGEST_BATCH or at + size > len(window.data):
+            elif size > LARGEST_BATCH or begin + size > len(window.data):
                 yield number, file.read(position, size if size <= LARGEST_BATCH else LARGEST_HEADER)
             else:
-                yield number, bytes(window.data[at : at + size])
+                yield number, bytes(window.data[begin : begin + size])
 
     def _batch(self, file: DataFile, position: int, data: bytes, path: str, start: int) -> bool:
         """Replay one batch; return whether it holds a snapshot's footer."""
@@ -269,7 +269,7 @@ class Metadata:
                 if header.is_control:
                     control = control_record(record.key, record.value)
                     is_footer = control.type == SNAPSHOT_FOOTER
-                    self._seen(control, record, header.partition_leader_epoch)
+                    self._take_control(control, record, header.partition_leader_epoch)
                     if control.type == KRAFT_VERSION and control.value is not None:
                         level = control.value.fields["kRaftVersion"]
                         place = RecordPlace(record.offset, path, position)
@@ -280,7 +280,7 @@ class Metadata:
             raise file_error(file.path, error) from error
         return is_footer
 
-    def _seen(self, control: ControlRecord, record: Record, epoch: int) -> None:
+    def _take_control(self, control: ControlRecord, record: Record, epoch: int) -> None:
         """Take a control record; a watch of the image sees it, too."""
         if self.image.watch is None or control.value is None:
             self._control(control, epoch)
@@ -316,13 +316,13 @@ class Metadata:
 
     def elected(self, state: QuorumState) -> None:
         """Take what quorum-state says, if the log does not know of a later epoch."""
-        known = self.quorum
-        if known is not None and known.epoch > state.leader_epoch:
+        quorum = self.quorum
+        if quorum is not None and quorum.epoch > state.leader_epoch:
             return
         leader = None if state.leader_id < 0 else state.leader_id
-        if known is not None and known.epoch == state.leader_epoch:
-            leader = known.leader if leader is None else leader
-        named = () if known is None else known.voters
+        if quorum is not None and quorum.epoch == state.leader_epoch:
+            leader = quorum.leader if leader is None else leader
+        named = () if quorum is None else quorum.voters
         voters = tuple(voter.node_id for voter in self.voters) or state.current_voters or named
         self.quorum = Quorum(leader, state.leader_epoch, voters)
 
@@ -354,10 +354,10 @@ class Metadata:
 
     def _unreadable(self, offset: int, reason: str, path: str, position: int) -> None:
         message = f"{METADATA_PARSE}: offset {offset}: {reason}"
-        known = [number for number, finding in enumerate(self.findings) if finding.code == UNREADABLE]
-        if known:
-            first = self.findings[known[0]]
-            self.findings[known[0]] = first._replace(more=(first.more or 0) + 1)
+        numbers = [number for number, finding in enumerate(self.findings) if finding.code == UNREADABLE]
+        if numbers:
+            first = self.findings[numbers[0]]
+            self.findings[numbers[0]] = first._replace(more=(first.more or 0) + 1)
         else:
             self.findings.append(Finding(UNREADABLE, message, self.directory, path, position, more=0))
         self.is_whole = False
@@ -388,7 +388,7 @@ class Metadata:
         """Yield that a node ends at a record which cannot be decoded, as a start with this log says."""
         yield from (with_count(finding) for finding in self.findings if finding.code == UNREADABLE)
 
-    def said(self) -> Iterator[Finding]:
+    def record_findings(self) -> Iterator[Finding]:
         """Yield what is to be said of the records: the unreadable, the unfit, the open transaction."""
         yield from self.findings
         for misfit in self.image.misfits[:MOST_UNFIT]:
@@ -458,14 +458,14 @@ def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: i
         path = os.path.join(partition.path, file)
         shown_as = os.path.join(partition.shown, shown(file))
         try:
-            found = metadata_of_snapshot(path, shown_as)
+            snapshot = metadata_of_snapshot(path, shown_as)
         except FileError as error:
             unread = error if error.code == NO_PERMISSION else unread
             message = f"passed over: {error.message}"
             passed_over.append(Finding(NOT_WHOLE, message, partition.shown, shown_as, error.position))
             continue
-        if not until.is_past(0, found.timestamp or 0):
-            metadata = found
+        if not until.is_past(0, snapshot.timestamp or 0):
+            metadata = snapshot
             break
     metadata.directory, metadata.unread = partition.shown, unread
     metadata.findings[:0] = passed_over

@@ -57,10 +57,10 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
     FileError for one that kcli may not read: a broker writes it for its own user alone (mode 0400).
     """
     try:
-        files, others = listed(metadata_log)
+        files, entries = listed(metadata_log)
     except FileError:
         return None
-    by_offset = snapshots([*files, *others], first_base(files))
+    by_offset = snapshots([*files, *entries], first_base(files))
     if not by_offset:
         return None
     path = os.path.join(metadata_log, by_offset[max(by_offset)])
@@ -131,18 +131,18 @@ def _batches(file: DataFile) -> Iterator[tuple[int, int]]:
     if 0 < file.size < HEADER_UP_TO_MAGIC:
         message = f"{file.size} bytes, fewer than a batch needs to begin"
         raise BrokerError(NULL_POINTER, file.path, 0, message)
-    while (left := file.size - position) >= LOG_OVERHEAD:
+    while (remaining_bytes := file.size - position) >= LOG_OVERHEAD:
         head = file.read(position, HEADER_UP_TO_MAGIC)
         length = int.from_bytes(head[LENGTH_POSITION:LOG_OVERHEAD], "big", signed=True)
         if length < SMALLEST_LENGTH:
             message = f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}"
             raise BrokerError(CORRUPT_RECORD, file.path, position, message)
-        if left < HEADER_UP_TO_MAGIC:
+        if remaining_bytes < HEADER_UP_TO_MAGIC:
             return
         magic = magic_of(head)
         if magic < 0 or is_above_latest(magic):
             raise BrokerError(CORRUPT_RECORD, file.path, position, f"no batch has magic {magic}")
-        if LOG_OVERHEAD + length > left:
+        if LOG_OVERHEAD + length > remaining_bytes:
             return
         if is_legacy(magic):
             message = f"a batch of magic {magic}, where a record batch is due"
@@ -159,9 +159,8 @@ def _control_types(path: str, position: int, batch: bytes) -> list[int] | None:
     if not read_header(batch).is_control:
         return None
     with suppress(FormatError):
-        return [
-            control.control_record(one.key, one.value).type for one in batch_records(batch, LARGEST_BATCH)
-        ]
+        records = batch_records(batch, LARGEST_BATCH)
+        return [control.control_record(record.key, record.value).type for record in records]
     return []
 
 

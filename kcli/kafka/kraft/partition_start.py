@@ -51,7 +51,7 @@ class Inspected(NamedTuple):
     log, None where only batches show it. `topic_id`: of partition.metadata, if any.
     """
 
-    given: Checkpoints
+    checkpoints: Checkpoints
     epoch_lines: tuple[EpochEntry, ...] | None
     epochs: EpochCache
     log_end: int | None
@@ -67,20 +67,20 @@ def start(
     topic's, then the broker's. Without `exact` an unclean log is read by headers alone. FileError,
     `load-failed` where the broker would not load the log.
     """
-    given = loaded_log.checkpoints(partition)
-    yield from lone_finding(partition, given)
-    return (yield from start_from(partition, given, settings=settings, exact=exact))
+    checkpoints = loaded_log.checkpoints(partition)
+    yield from lone_finding(partition, checkpoints)
+    return (yield from start_from(partition, checkpoints, settings=settings, exact=exact))
 
 
-def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
+def lone_finding(partition: Partition, checkpoints: Checkpoints) -> Iterator[Finding]:
     """Yield how the log was stopped by assumption, where its log dir, if any, has no file that says it."""
     log_dir = partition.target.log_dir
-    is_known = log_dir is not None and (given.clean or has_own_files(log_dir))
+    is_known = log_dir is not None and (checkpoints.clean or has_own_files(log_dir))
     if is_known or partition.topic == CLUSTER_METADATA:
         return
     what = "no log dir around" if log_dir is None else "no file of a log dir beside"
-    how = "stopped cleanly" if given.clean else "not stopped cleanly"
-    why = ": its last indexes are preallocated" if log_dir is None and not given.clean else ""
+    how = "stopped cleanly" if checkpoints.clean else "not stopped cleanly"
+    why = ": its last indexes are preallocated" if log_dir is None and not checkpoints.clean else ""
     yield Finding("START-006", f"{what} this directory: taken as {how}{why}", dir=partition.shown)
 
 
@@ -96,10 +96,10 @@ def log_end_in(directory: str) -> int | None:
 
 def unflushed_bytes(partition: Partition) -> int:
     """Return the bytes of the segments that a start recovers."""
-    given = loaded_log.checkpoints(partition)
+    checkpoints = loaded_log.checkpoints(partition)
     unflushed = 0
     for segment, following in zip_longest(partition.segments, partition.segments[1:]):
-        if given.recovers(None if following is None else following.base_offset):
+        if checkpoints.recovers(None if following is None else following.base_offset):
             with suppress(OSError):  # the start says what is wrong with the file
                 unflushed += os.stat(segment.path("log")).st_size
     return unflushed
@@ -111,18 +111,23 @@ def is_recovered(partition: Partition) -> bool:
 
 
 def start_from(
-    partition: Partition, given: Checkpoints, *, settings: Settings = UNKNOWN_SETTINGS, exact: bool = True
+    partition: Partition,
+    checkpoints: Checkpoints,
+    *,
+    settings: Settings = UNKNOWN_SETTINGS,
+    exact: bool = True,
 ) -> Generator[Finding, None, LoadedLog]:
     """Do as `start`, with other checkpoints than those of the log dir.
 
     Where headers do not load, checksums decide: recovery may cut the log before, or fail earlier.
     """
+    is_exact = exact or checkpoints.clean
     try:
-        loaded = LogLoader(partition, given, settings, _configured, exact=exact or given.clean).load()
+        loaded = LogLoader(partition, checkpoints, settings, _configured, exact=is_exact).load()
     except BrokerError as error:
-        if not (exact or given.clean):
-            return (yield from start_from(partition, given, settings=settings))
-        yield from _damage_findings(partition, error, clean=given.clean)
+        if not is_exact:
+            return (yield from start_from(partition, checkpoints, settings=settings))
+        yield from _damage_findings(partition, error, clean=checkpoints.clean)
         raise load_failed(error) from error
     yield from loaded.findings
     return loaded
@@ -154,14 +159,14 @@ def inspect(
 
     Nothing is recovered, no other batch is read: for who reads all anyway. FileError as of `start`.
     """
-    given = loaded_log.checkpoints(partition)
+    checkpoints = loaded_log.checkpoints(partition)
     try:
-        loader = LogLoader(partition, given, settings, _configured, exact=False)
+        loader = LogLoader(partition, checkpoints, settings, _configured, exact=False)
         yield from loader.inspect()
-        return Inspected(given, loader.epoch_lines, loader.epochs, loader.log_end, loader.topic_id)
+        return Inspected(checkpoints, loader.epoch_lines, loader.epochs, loader.log_end, loader.topic_id)
     except BrokerError as error:
-        yield from start_from(partition, given, settings=settings)  # it may fail in a batch before
-        yield from _damage_findings(partition, error, clean=given.clean)
+        yield from start_from(partition, checkpoints, settings=settings)  # it may fail in a batch before
+        yield from _damage_findings(partition, error, clean=checkpoints.clean)
         raise load_failed(error) from error
 
 
@@ -221,8 +226,8 @@ def load(
 
     BrokerError where the broker would not load the log; FileError where a file cannot be read.
     """
-    given = Checkpoints(clean, recovery_point, log_start_offset, None)
-    return LogLoader(partition, given, settings, exact=exact or clean).load()
+    checkpoints = Checkpoints(clean, recovery_point, log_start_offset, None)
+    return LogLoader(partition, checkpoints, settings, exact=exact or clean).load()
 
 
 def attempt(
@@ -265,8 +270,8 @@ def _stopped(partition: Partition, error: BrokerError) -> str:
 
 def failure(partition: Partition, error: BrokerError) -> StartFailure:
     """Return the failure of a log: the exception, the file and place, and the path of the file."""
-    place = shown(os.path.basename(error.path))
+    location = shown(os.path.basename(error.path))
     if error.position is not None and f"byte {error.position}" not in error.message:
-        place += f" at byte {error.position}"
-    message = f"{place}: {error.message}{LEFT_NULS if _only_zeros(error) else ''}"
+        location += f" at byte {error.position}"
+    message = f"{location}: {error.message}{LEFT_NULS if _only_zeros(error) else ''}"
     return StartFailure(error.exception, message, shown_path(partition, error.path))

@@ -49,11 +49,11 @@ class QuorumNode(NamedTuple):
     end: LogEnd
     voters: tuple[Voter, ...]
 
-    def votes_with(self, other: "QuorumNode") -> bool:
+    def votes_with(self, node: "QuorumNode") -> bool:
         """Whether this node is a voter by the log of another, or its own: of KIP-853 by its directory too."""
         ids = {None, self.directory_id}
-        is_named = any(one.node_id == self.node_id and one.directory_id in ids for one in other.voters)
-        return self.cluster_id == other.cluster_id and is_named
+        is_named = any(voter.node_id == self.node_id and voter.directory_id in ids for voter in node.voters)
+        return self.cluster_id == node.cluster_id and is_named
 
 
 def quorum_config(properties: Mapping[str, str]) -> QuorumConfig:
@@ -171,14 +171,14 @@ class Ballot(NamedTuple):
     is_electable: bool | None
 
 
-def ballot_of(node: QuorumNode, nodes: Collection[QuorumNode], gone: int | None = None) -> Ballot | None:
+def ballot_of(node: QuorumNode, nodes: Collection[QuorumNode], failed: int | None = None) -> Ballot | None:
     """Return a node's ballot among the logs here, of copies the furthest; None for one that is no voter."""
     if not node.votes_with(node):
         return None
-    voting = sorted((one for one in nodes if one.votes_with(node)), key=lambda one: one.end)
-    ends = {one.node_id: one.end for one in voting if one.node_id is not None}
+    voting = sorted((voter for voter in nodes if voter.votes_with(node)), key=lambda voter: voter.end)
+    ends = {voter.node_id: voter.end for voter in voting if voter.node_id is not None}
     voters = {voter.node_id for voter in node.voters}
-    return ballot(node.node_id or 0, {**ends, node.node_id or 0: node.end}, voters, gone)
+    return ballot(node.node_id or 0, {**ends, node.node_id or 0: node.end}, voters, failed)
 
 
 def majority(voters: Collection[int]) -> int:
@@ -186,9 +186,9 @@ def majority(voters: Collection[int]) -> int:
     return len(voters) // 2 + 1
 
 
-def ballot(candidate: int, ends: Mapping[int, LogEnd], voters: Collection[int], gone: int | None) -> Ballot:
-    """Return what a candidate whose log is in `ends` can reckon with, the leader that is `gone` apart."""
-    live = [voter for voter in voters if voter != gone]
+def ballot(candidate: int, ends: Mapping[int, LogEnd], voters: Collection[int], failed: int | None) -> Ballot:
+    """Return what a candidate whose log is in `ends` can reckon with, the leader that `failed` apart."""
+    live = [voter for voter in voters if voter != failed]
     own = ends[candidate]
     votes = sum(voter in ends and ends[voter] <= own for voter in live)
     if candidate not in live:

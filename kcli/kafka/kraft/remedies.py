@@ -127,8 +127,8 @@ OF_A_READ = {
 
 def with_remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str:
     """Return why a start fails, what server.log says of it, and what to do, where these are known."""
-    said, todo = server_log(failure), remedy(failure, log_dirs)
-    log_line = [f"server.log: {said}"] if said != failure.exception else []
+    logged, todo = server_log(failure), remedy(failure, log_dirs)
+    log_line = [f"server.log: {logged}"] if logged != failure.exception else []
     return "; ".join([failure.message, *log_line, *([f"to do: {todo}"] if todo else [])])
 
 
@@ -166,8 +166,8 @@ def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
         return "move it away: the start makes it anew of the batches" if is_rebuilt else PUT_BACK
     if re.search(SMALLEST, failure.message) and name.endswith(".log"):
         marker = os.path.join(os.path.dirname(directory), CLEAN_SHUTDOWN_FILE)
-        words = f"remove {shown(marker)}: recovery then cuts the log there"
-        return words if os.path.lexists(marker) else None
+        todo = f"remove {shown(marker)}: recovery then cuts the log there"
+        return todo if os.path.lexists(marker) else None
     return WITHOUT.get(name)
 
 
@@ -181,11 +181,11 @@ def _identity(failure: StartFailure, log_dirs: Sequence[str]) -> str:
         return "give the log dir another directory.id"
     if all(name is None for _, name in log_dir_state(os.path.dirname(failure.path)).names):
         return "the log dir is empty: bring its volume back; once it is formatted, its replicas begin empty"
-    known: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for log_dir in (os.path.dirname(failure.path), *reversed(log_dirs)):
         with suppress(FileError):
-            known |= decode_optional(os.path.join(log_dir, META_PROPERTIES_FILE), read_properties) or {}
-    ids = {name: value for name, value in known.items() if re.fullmatch(r"[\w-]+", value, re.ASCII)}
+            properties |= decode_optional(os.path.join(log_dir, META_PROPERTIES_FILE), read_properties) or {}
+    ids = {name: value for name, value in properties.items() if re.fullmatch(r"[\w-]+", value, re.ASCII)}
     node = next((ids[name] for name in ("node.id", "broker.id") if ids.get(name, "").isdigit()), "NODE")
     cluster = ids.get("cluster.id", "CLUSTER, as on other nodes")
     return (
@@ -213,10 +213,10 @@ def _topic_id(failure: StartFailure, log_dirs: Sequence[str]) -> str:
 def _without_snapshot(directory: str, name: str) -> str:
     copy = "copy __cluster_metadata-0 from another node of the quorum"
     with suppress(FileError):
-        files, others = listed(directory)
+        files, entries = listed(directory)
         start = first_base(files)
-        left = snapshots([file for file in (*files, *others) if file != name], start)
-        if not lacks_snapshot(start, left):
-            reads = "an older snapshot and the log" if left else "the log from offset 0 on"
+        older = snapshots([file for file in (*files, *entries) if file != name], start)
+        if not lacks_snapshot(start, older):
+            reads = "an older snapshot and the log" if older else "the log from offset 0 on"
             return f"move it away: the broker then reads {reads}; if that fails, {copy}"
     return f"{copy}: no other snapshot reaches the start of the log"

@@ -104,8 +104,8 @@ class ReplicaFates(NamedTuple):
         if fate.rule in FATE_CODES:
             behind = None if fate.replaced_by is None else _behind(fate.replaced_by, target)
             code = FATE_CODES[fate.rule] if behind is None else FATE_CODES[EMPTIED]
-            words = fate.reason if behind is None else f"{fate.reason}; {behind}"
-            yield Finding(code, words, dir=target.shown)
+            message = fate.reason if behind is None else f"{fate.reason}; {behind}"
+            yield Finding(code, message, dir=target.shown)
         if name is None or name.kind not in {NORMAL, FUTURE} or name.topic == CLUSTER_METADATA:
             return
         outcome = fate.outcome
@@ -121,10 +121,10 @@ class ReplicaFates(NamedTuple):
 
 def _behind(future: str, current: Target) -> str | None:
     """Return in words where a -future log ends before the current one that it replaces; None where not."""
-    there, here = log_end_in(future), log_end_in(current.path)
-    if there is None or here is None or there >= here:
+    future_end, current_end = log_end_in(future), log_end_in(current.path)
+    if future_end is None or current_end is None or future_end >= current_end:
         return None
-    return f"it ends at offset {there}, the current log at {here}"
+    return f"it ends at offset {future_end}, the current log at {current_end}"
 
 
 NO_FATES = ReplicaFates()

@@ -114,7 +114,7 @@ def is_secret(resource_type: int, name: str) -> bool:
     if of_listener is None:
         return name not in public
     base = of_listener[1]
-    return next((one for one in OF_MECHANISM if base.endswith(one)), base) not in public
+    return next((suffix for suffix in OF_MECHANISM if base.endswith(suffix)), base) not in public
 
 
 def may_hold_secret(resource_type: int, name: str) -> bool:

@@ -40,9 +40,9 @@ def stop_findings(plan: StartPlan) -> Iterator[Finding]:
 
 
 def _ends(plan: StartPlan, failure: StartFailure, code: str = "START-009", what: str = "") -> Finding:
-    words = with_remedy(failure, [one.path for one in plan.log_dirs])
+    message = with_remedy(failure, [log_dir.path for log_dir in plan.log_dirs])
     log_dir = log_dir_of(failure.path, plan.log_dirs)
-    return _finding(code, f"{what or failure.exception}: {words}", log_dir, failure)
+    return _finding(code, f"{what or failure.exception}: {message}", log_dir, failure)
 
 
 def _waits(plan: StartPlan, wait: StartFailure) -> Finding:
@@ -56,20 +56,20 @@ def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Fi
 
 def of_plan(plan: StartPlan, logs: Iterable[LogStart]) -> list[LogStart]:
     """Return a node's log starts in their order, however they were read: what comes first is the cause."""
-    dirs, is_broker = [one.path for one in plan.log_dirs], not plan.config.has_no_broker
+    dirs, is_broker = [log_dir.path for log_dir in plan.log_dirs], not plan.config.has_no_broker
     mine = [
         log
         for log in logs
         if log.log_dir in dirs and (is_broker or os.path.basename(log.directory) == METADATA_DIRECTORY)
     ]
 
-    def place(one: LogStart) -> tuple[int, str, int, str]:
-        base = os.path.basename(one.directory)
+    def order(log: LogStart) -> tuple[int, str, int, str]:
+        base = os.path.basename(log.directory)
         name = parse_partition_dir(base)
-        at = dirs.index(str(one.log_dir))
-        return (at, base, -1, "") if name is None else (at, name.topic, name.partition, base)
+        number = dirs.index(str(log.log_dir))
+        return (number, base, -1, "") if name is None else (number, name.topic, name.partition, base)
 
-    return sorted(mine, key=place)
+    return sorted(mine, key=order)
 
 
 OPENS_NONE = "process.roles has no broker: a controller opens no partition"
@@ -77,10 +77,10 @@ LOG_DIR_OFFLINE = "its log dir goes offline"
 
 
 def why_not_started(
-    plan: StartPlan, one: LogStart, offline: Container[str | None], outcome: str
+    plan: StartPlan, log: LogStart, offline: Container[str | None], outcome: str
 ) -> str | None:
     """Return why a start does not come to a log, given `offline` log dirs and its own `outcome`, or None."""
-    name = parse_partition_dir(os.path.basename(one.directory))
+    name = parse_partition_dir(os.path.basename(log.directory))
     is_metadata_log = name is not None and name.topic == CLUSTER_METADATA
     if plan.config.has_no_broker and not is_metadata_log:
         return OPENS_NONE
@@ -90,7 +90,7 @@ def why_not_started(
         first = plan.stops[0] if plan.stops else plan.wait
         return first.message if first else "the metadata log does not load"
     is_renamed = outcome == STRAY and (name is None or name.kind != STRAY)
-    return LOG_DIR_OFFLINE if one.log_dir in offline and not is_renamed else None
+    return LOG_DIR_OFFLINE if log.log_dir in offline and not is_renamed else None
 
 
 def offline_log_dirs(plan: StartPlan, logs: Sequence[LogStart]) -> dict[str, StartFailure]:
@@ -110,24 +110,26 @@ def endless_wait(plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartF
     A heartbeat fails that names an offline log dir in which a topic that is gone is still counted.
     """
     removed = [] if plan.metadata is None else plan.metadata.image.removed
-    for one in plan.log_dirs if plan.wait is None else ():
-        topic = next((each for each in removed if one.meta and one.meta.directory_id in each.left_in), None)
-        if topic is not None and one.path in offline:
-            cause = offline[one.path]
-            words = (
+    for log_dir in plan.log_dirs if plan.wait is None else ():
+        uuid = log_dir.meta and log_dir.meta.directory_id
+        topic = next((topic for topic in removed if uuid in topic.left_in), None)
+        if topic is not None and log_dir.path in offline:
+            cause = offline[log_dir.path]
+            message = (
                 f"{cause.reason}: the log dir goes offline, and each heartbeat that says so fails, as topic "
                 f"{topic.name} was deleted while no replica in it was in sync; server.log: Topic ID "
                 f"{topic.topic_id} existed in isrMembers, but not in the topics map"
             )
-            return cause._replace(exception="", message=words)
+            return cause._replace(exception="", message=message)
     return plan.wait
 
 
-def _takes_offline(one: LogDirState, logs: Iterable[LogStart]) -> Iterator[StartFailure]:
+def _takes_offline(log_dir: LogDirState, logs: Iterable[LogStart]) -> Iterator[StartFailure]:
     """Yield why logs take their log dir offline: an error of the disk in one does."""
-    for each in logs:
-        if each.log_dir == one.path and each.failure is not None and each.failure.exception == KAFKA_STORAGE:
-            yield each.failure
+    for log in logs:
+        failure = log.failure
+        if log.log_dir == log_dir.path and failure is not None and failure.exception == KAFKA_STORAGE:
+            yield failure
 
 
 def process_ends(
@@ -146,8 +148,8 @@ def process_ends(
     for log_dir in plan.log_dirs:
         for use in _uses_offline(plan, log_dir, logs):
             cause = offline[log_dir.path]
-            words = f"{cause.reason}: the log dir goes offline, and {use}"
-            yield StartFailure(KAFKA_STORAGE, words, cause.path)
+            message = f"{cause.reason}: the log dir goes offline, and {use}"
+            yield StartFailure(KAFKA_STORAGE, message, cause.path)
     reason = offline.get(start.metadata_log_dir or "")
     if reason is not None and plan.config.version >= ENSEMBLE:
         yield reason._replace(message=f"the metadata log dir fails: {reason.reason}")
@@ -158,17 +160,17 @@ def process_ends(
 
 def _uses_offline(plan: StartPlan, log_dir: LogDirState, logs: Iterable[LogStart]) -> Iterator[str]:
     """Yield what a start does in a log dir once offline: read a first unstable offset, rename to -stray."""
-    known = {os.path.basename(log.directory): log for log in logs if log.log_dir == log_dir.path}
+    by_name = {os.path.basename(log.directory): log for log in logs if log.log_dir == log_dir.path}
     by_path = {} if plan.fates is None else plan.fates.by_path
     is_offline = is_offline_before_its_logs(log_dir)
     for name in log_dir.order if plan.start.loads(log_dir.path) else ():
-        one, fate = known.get(name), by_path.get(os.path.join(log_dir.path, name), USUAL)
-        failure = None if one is None else one.failure
+        log, fate = by_name.get(name), by_path.get(os.path.join(log_dir.path, name), USUAL)
+        failure = None if log is None else log.failure
         if is_offline and failure is None:
             if fate.outcome == STRAY and fate.rule not in {LEFT_STRAY, FORMER}:
                 yield f"the start renames {name} to -stray there"
-            elif one is not None and one.first_unstable_offset is not None:
-                offset = one.first_unstable_offset
+            elif log is not None and log.first_unstable_offset is not None:
+                offset = log.first_unstable_offset
                 yield f"the start of {name} reads its first unstable offset {offset} there"
         is_offline = is_offline or (failure is not None and failure.exception == KAFKA_STORAGE)
 
@@ -183,8 +185,8 @@ def findings_of_logs(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Find
     end, wait = next(process_ends(plan, logs, offline), None), endless_wait(plan, offline)
     if end is None and wait is not None and wait is not plan.wait:
         yield _waits(plan, wait)
-    said = {*plan.stops, plan.metadata_log_failure, *(log.failure for log in logs)}
-    if end is not None and end not in said:
+    failures = {*plan.stops, plan.metadata_log_failure, *(log.failure for log in logs)}
+    if end is not None and end not in failures:
         yield _ends(plan, end)
 
 
@@ -197,15 +199,15 @@ def findings_of_broker(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Fi
 
 def replica_fates(plans: Iterable[StartPlan], release: Version = NEWEST) -> ReplicaFates:
     """Return the fates of the directories of brokers."""
-    known = [*plans]
-    decided = [plan for plan in known if plan.fates is not None]
+    all_plans = [*plans]
+    decided = (state.path for plan in all_plans if plan.fates is not None for state in plan.log_dirs)
     by_path = {
         path: fate
-        for plan in known
+        for plan in all_plans
         for path, fate in {**(plan.fates.by_path if plan.fates else {}), **plan.strays}.items()
         if fate is not USUAL
     }
-    return ReplicaFates(by_path, frozenset(one.path for plan in decided for one in plan.log_dirs), release)
+    return ReplicaFates(by_path, frozenset(decided), release)
 
 
 def fates_around(target: Target) -> ReplicaFates:
@@ -222,18 +224,18 @@ def _fates_at_rest(log_dirs: tuple[str, ...], _versions: object) -> ReplicaFates
 def empty_findings(plan: StartPlan) -> Iterator[Finding]:
     """Yield per log dir which replicas begin empty; those of one that is not here, or not given, first."""
     empty = () if plan.fates is None else plan.fates.empty
-    places: dict[tuple[str, bool], list[fates.EmptyReplica]] = {}
+    by_location: dict[tuple[str, bool], list[fates.EmptyReplica]] = {}
     for replica in empty:
         if replica.log_dir in plan.blocked:
             continue
         is_lost = fates.is_assigned_elsewhere(replica)
-        place = replica.directory_id if is_lost else replica.log_dir or ""
-        places.setdefault((place, is_lost), []).append(replica)
-    for (place, is_lost), replicas in places.items():
+        location = replica.directory_id if is_lost else replica.log_dir or ""
+        by_location.setdefault((location, is_lost), []).append(replica)
+    for (location, is_lost), replicas in by_location.items():
         names = ", ".join(each.name for each in replicas[:MOST_NAMES])
         names += f" and {len(replicas) - MOST_NAMES} more" if len(replicas) > MOST_NAMES else ""
         missing = _log_dirs_not_given(plan) if is_lost else 0
-        where = f"directory.id {place}, which no log dir here has" if is_lost else "this broker"
+        where = f"directory.id {location}, which no log dir here has" if is_lost else "this broker"
         where += (
             f" ({len(plan.log_dirs)} of {missing + len(plan.log_dirs)} log dirs given)" if missing else ""
         )
@@ -241,11 +243,11 @@ def empty_findings(plan: StartPlan) -> Iterator[Finding]:
         message = f"the metadata assigns {names} to {where}, no log is here: begun empty"
         if alone:
             message += f"; of {len(alone)} no other replica is in sync"
-        left = [f"{shown(each.stray)} to {each.name}" for each in replicas if each.stray is not None]
-        if left:
-            message += f"; to do: with the broker stopped rename {', '.join(left[:MOST_NAMES])}"
+        renames = [f"{shown(each.stray)} to {each.name}" for each in replicas if each.stray is not None]
+        if renames:
+            message += f"; to do: with the broker stopped rename {', '.join(renames[:MOST_NAMES])}"
         code = "START-019" if alone and not missing else "START-021"
-        directory = place if place and not is_lost else plan.log_dirs[0].path
+        directory = location if location and not is_lost else plan.log_dirs[0].path
         yield Finding(code, message, dir=shown(directory))
 
 

@@ -130,15 +130,16 @@ def start_plans(
 
 def _of_quorum(plan: StartPlan, plans: Iterable[StartPlan]) -> StartPlan:
     """Return a plan with the metadata log that it lacks, where others know its node as a voter with it."""
-    meta = next((one.meta for one in plan.log_dirs if one.meta is not None and one.meta.version), None)
+    metas = (log_dir.meta for log_dir in plan.log_dirs if log_dir.meta is not None)
+    meta = next((meta for meta in metas if meta.version), None)
     if meta is None or plan.metadata_path is not None or plan.lost_metadata is not None or plan.stops:
         return plan
     if plan.unread:
         return plan
-    for other in plans:
-        ids = {log_dir.meta.cluster_id for log_dir in other.log_dirs if log_dir.meta is not None}
-        if other.metadata is not None and meta.cluster_id in ids and meta.node_id is not None:
-            voters, broker = recorded_voters(other.metadata), other.metadata.image.brokers.get(meta.node_id)
+    for peer in plans:
+        ids = {log_dir.meta.cluster_id for log_dir in peer.log_dirs if log_dir.meta is not None}
+        if peer.metadata is not None and meta.cluster_id in ids and meta.node_id is not None:
+            voters, broker = recorded_voters(peer.metadata), peer.metadata.image.brokers.get(meta.node_id)
             if meta.node_id in voters and (broker is None or len(broker.directories) <= len(plan.log_dirs)):
                 return _without_metadata_log(plan, plan.log_dirs[0].path, voters)
     return plan
@@ -150,7 +151,7 @@ def _without_metadata_log(plan: StartPlan, log_dir: str, voters: Iterable[int] |
         then = "fetches the metadata from the quorum, and one that is the whole quorum begins with none"
     elif {*voters} == {plan.node_id}:
         then = "is the whole quorum, and begins with none: the metadata of the cluster is gone"
-        if plan.fates is None and plan.wait is None and all(one.locked_by is None for one in plan.log_dirs):
+        if plan.fates is None and plan.wait is None and all(state.locked_by is None for state in plan.log_dirs):
             begun = _fates(plan.log_dirs, plan.start, Image(), plan.node_id, plan.config)
             plan = plan._replace(fates=begun)
     else:
@@ -162,14 +163,14 @@ def _without_metadata_log(plan: StartPlan, log_dir: str, voters: Iterable[int] |
 
 def _copy_of(plan: StartPlan, plans: Iterable[StartPlan]) -> str | None:
     """Return in words of which other plan's log dirs these are a copy, and which is older; None of none."""
-    for other in plans:
-        if other is not plan and _identities(other) & _identities(plan):
+    for peer in plans:
+        if peer is not plan and _identities(peer) & _identities(plan):
             text = (
-                f"the node.id and directory.id of {shown(other.log_dirs[0].path)}, too: copies of one broker"
+                f"the node.id and directory.id of {shown(peer.log_dirs[0].path)}, too: copies of one broker"
             )
-            if plan.metadata is None or other.metadata is None:
+            if plan.metadata is None or peer.metadata is None:
                 return text
-            end, there = plan.metadata.end_offset, other.metadata.end_offset
+            end, there = plan.metadata.end_offset, peer.metadata.end_offset
             age = "older" if end < there else "newer" if end > there else "as old"
             return f"{text}, this one {age}: its metadata log ends at {end}, there at {there}"
     return None
@@ -187,17 +188,17 @@ def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[
     """
     groups = [list(dirs) for dirs in meta_properties.by_broker([state.path for state in states])]
     for group in [*groups]:
-        near = [other for other in groups if other is not group and _parents(other) & _parents(group)]
+        near = [peer for peer in groups if peer is not group and _parents(peer) & _parents(group)]
         near = [
-            other
-            for other in near
-            if _node_ids(other) & _node_ids(group)
-            or (are_named and any(log_dir.has_metadata_log for log_dir in other))
+            peer
+            for peer in near
+            if _node_ids(peer) & _node_ids(group)
+            or (are_named and any(log_dir.has_metadata_log for log_dir in peer))
         ]
         if len(near) == 1 and not any(log_dir.has_metadata_log for log_dir in group):
             near[0] += group
             groups.remove(group)
-    order = {one.path: number for number, one in enumerate(states)}
+    order = {log_dir.path: number for number, log_dir in enumerate(states)}
     groups = [sorted(group, key=lambda log_dir: order[log_dir.path]) for group in groups]
     return sorted(groups, key=lambda group: order[group[0].path])
 
@@ -216,7 +217,7 @@ def start_plan(
     """Return what the start of a broker with these log dirs comes to."""
     config = as_named(config, dirs)
     at_rest, start = start_at_rest(dirs, config)
-    own_unread = tuple(error for one in at_rest for error in one.unread)
+    own_unread = tuple(error for log_dir in at_rest for error in log_dir.unread)
     if start.with_zookeeper:
         return StartPlan(at_rest, config, start, (*start.stops, *start.log_stops), unread=own_unread)
     release, node_id = release_named(config.version), node_of(at_rest, config)
@@ -224,7 +225,7 @@ def start_plan(
     answer, trouble = _metadata_log(at_rest, log_dir, release)
     is_read = release.version >= meta_properties.BOOTSTRAP_READ and start.metadata_log_dir is not None
     level = bootstrap_level(str(start.metadata_log_dir)) if is_read else None
-    denied = [one for one in (answer, level) if isinstance(one, FileError) and one.code == NO_PERMISSION]
+    denied = [item for item in (answer, level) if isinstance(item, FileError) and item.code == NO_PERMISSION]
     metadata = answer if isinstance(answer, Metadata) else None
     is_here = log_dir is not None and answer is not None and answer not in denied
     path = os.path.join(str(log_dir), METADATA_DIRECTORY) if is_here else None
@@ -239,7 +240,7 @@ def start_plan(
     image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
     judged = None
     if image is not None:
-        start = _without_unasked(start, lambda other: _fates(at_rest, other, image, node_id, config))
+        start = _without_unasked(start, lambda changed: _fates(at_rest, changed, image, node_id, config))
         judged = _fates(at_rest, start, image, node_id, config)
     runs = any(log_dir.locked_by is not None for log_dir in at_rest)
     decided = None if stops or wait or log_failure or runs else judged
@@ -268,8 +269,8 @@ def _in_order(
     if bootstrap is None:
         return [*of_files]
     is_last = release.version >= LEVEL_USED_WHERE_EMPTY
-    later = [one for one in of_files if os.path.basename(one.path) == QUORUM_STATE and not is_last]
-    return [*(one for one in of_files if one not in later), bootstrap, *later]
+    later = [stop for stop in of_files if os.path.basename(stop.path) == QUORUM_STATE and not is_last]
+    return [*(stop for stop in of_files if stop not in later), bootstrap, *later]
 
 
 def _record_stops(
@@ -290,17 +291,19 @@ def _without_unasked(start: BrokerStart, fates_of: Callable[[BrokerStart], Fates
     """Return the same without log dirs offline by high watermarks that no replica, only strays, asks for."""
     for log_dir, reason in start.offline.items():
         if os.path.basename(reason.path) == HIGH_WATERMARK:
-            others = {path: other for path, other in start.offline.items() if path != log_dir}
-            fates = fates_of(start._replace(offline=others))
+            offline = {path: failure for path, failure in start.offline.items() if path != log_dir}
+            fates = fates_of(start._replace(offline=offline))
             if fates is not None and not _has_replicas(log_dir, fates):
-                start = start._replace(offline=others)
+                start = start._replace(offline=offline)
     return start
 
 
 def _has_replicas(log_dir: str, fates: Fates) -> bool:
     loaded = (path for path, fate in fates.by_path.items() if fate.outcome in {LOADS, PROMOTED})
     names = {os.path.basename(path) for path in loaded if os.path.dirname(path) == log_dir}
-    return bool(names - {METADATA_DIRECTORY}) or any(one.log_dir in {log_dir, None} for one in fates.empty)
+    return bool(names - {METADATA_DIRECTORY}) or any(
+        empty.log_dir in {log_dir, None} for empty in fates.empty
+    )
 
 
 def _is_of_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
@@ -362,17 +365,17 @@ def _lost_metadata(metadata: Metadata, decided: Fates, *, is_alone: bool) -> Sta
     strays = any(fate.rule == NOT_ASSIGNED for fate in decided.by_path.values())
     if lost is None or not (lost.is_all or strays):
         return None
-    kept = f"the metadata log then ends at offset {lost.end}"
-    kept += f", it ended at {lost.known_end}" if lost.known_end > lost.end else ""
+    effect = f"the metadata log then ends at offset {lost.end}"
+    effect += f", it ended at {lost.known_end}" if lost.known_end > lost.end else ""
     if lost.is_all:
-        kept = (
+        effect = (
             f"only the snapshot that ends at offset {lost.end} is left" if lost.end else "no metadata is left"
         )
     if not is_alone:
-        kept += "; the node fetches it again from the quorum before it opens a log"
+        effect += "; the node fetches it again from the quorum before it opens a log"
     where = f"Found invalid messages in log segment {shown(lost.path)} at byte offset {lost.position}."
     says = where if lost.position is not None else STRAY_LINE if strays and is_alone else ""
-    return StartFailure(says, f"{lost.message}: {kept}", lost.path)
+    return StartFailure(says, f"{lost.message}: {effect}", lost.path)
 
 
 def _of_lost(decided: Fates) -> Fates:
@@ -396,20 +399,20 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart, config: B
 
     Where metadata.log.dir names one of them, no other counts.
     """
-    if any(one.path == start.metadata_log_dir and (one.error or one.meta_error) for one in dirs):
+    if any(state.path == start.metadata_log_dir and (state.error or state.meta_error) for state in dirs):
         return None
     if any(log_dir.path == start.metadata_log_dir and log_dir.has_metadata_log for log_dir in dirs):
         return start.metadata_log_dir
     if any(log_dir.path == config.metadata_log_dir for log_dir in dirs):
         return None
-    of_kraft = (one.path for one in dirs if one.meta is not None and one.meta.version)
+    of_kraft = (state.path for state in dirs if state.meta is not None and state.meta.version)
     log_dir = next(of_kraft, None) if start.metadata_log_dir is not None else None
     return None if log_dir is None else metadata_dir_beside(log_dir)
 
 
 def _own_meta(dirs: Iterable[LogDirState], start: BrokerStart) -> MetaProperties | None:
     """Return what meta.properties of the metadata log dir says."""
-    return next((one.meta for one in dirs if one.path == start.metadata_log_dir), None)
+    return next((log_dir.meta for log_dir in dirs if log_dir.path == start.metadata_log_dir), None)
 
 
 def _metadata_log(
@@ -419,7 +422,7 @@ def _metadata_log(
 
     Nothing where kcli may not read whose log dirs these are.
     """
-    unread = next((one.unread_meta for one in dirs if one.unread_meta is not None), None)
+    unread = next((state.unread_meta for state in dirs if state.unread_meta is not None), None)
     if unread is not None or log_dir is None:
         return unread, None
     answer = metadata_in(log_dir, as_started=release.version)

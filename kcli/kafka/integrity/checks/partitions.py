@@ -62,7 +62,7 @@ class PartitionJudge:
     def __init__(self, target: Target, files: PartitionFiles) -> None:
         inspected = files.inspected
         self.target = target
-        self.checkpoints = inspected.given
+        self.checkpoints = inspected.checkpoints
         self.epochs = None if inspected.epoch_lines is None else inspected.epochs
         self.is_compacted = bool(files.is_compacted)
         self._is_never_compacted = files.is_compacted is False
