@@ -180,7 +180,8 @@ class CoordinatorLog:
         if window.valid is not None:
             for number in (~window.valid).nonzero()[0].tolist():
                 offset = int(fields["base_offset"][number])
-                message = (checksum_message if self.is_cut(offset) else _read_as_it_is)(offset)
+                message = checksum_message(offset)
+                message = message if self.is_cut(offset) else READ.format(message)
                 collector.add("LOG-003", int(places[number]), message)
         for block in blocks:
             if isinstance(block, RecordColumns):
@@ -227,10 +228,6 @@ class CoordinatorLog:
             key_start = value_start + max(value, 0)
         columns = np.array(rows, np.int64).reshape(-1, 7).T
         yield CoordinatorRecords(data, path, header.producer_id, *columns)
-
-
-def _read_as_it_is(offset: int) -> str:
-    return READ.format(checksum_message(offset))
 
 
 def _runs(block: RecordColumns, path: str, places: Ints) -> Iterator[CoordinatorRecords | Marker]:
