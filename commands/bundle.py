@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from kcli.cli.command import Given, option
+from kcli.cli.command import Options, option
 from kcli.cli.status import RefusedError, UsageError, writing
 from kcli.cli.targets import refuse_log_dirs
 
@@ -14,7 +14,7 @@ def bundle(
     rate: str | None = option(
         "--rate BYTES", "Read at most 50M a second, and drop what was read from the page cache."
     ),
-    given: Given,
+    options: Options,
 ) -> None:
     """Write log dirs to the archive --out FILE.tar.gz without keys, values, headers and secrets.
 
@@ -34,7 +34,7 @@ def bundle(
     from kcli.rows import Failure, Item
     from kcli.words import parse_rate
 
-    inputs, output, engine = given
+    inputs, output, engine = options
     if not out:
         raise UsageError("expected --out FILE.tar.gz, which is written")
     if not out.endswith((".tar.gz", ".tgz")):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command, Given, ReadingOptions, option, release
+from kcli.cli.command import Command, Options, ReadingOptions, option, release
 from kcli.cli.parsers import parse_release
 from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
@@ -28,7 +28,7 @@ def check(
     ),
     kafka_version: str | None = release("that would start and load"),
     reading: ReadingOptions,
-    given: Given,
+    options: Options,
 ) -> None:
     """Read everything that a broker relies on, and say for each partition whether it is whole.
 
@@ -52,14 +52,14 @@ def check(
             state = IncrementalState(text, records=records)
         except StateError as error:
             raise UsageError(f"--since {since}: {error}") from error
-    options = ScanOptions(
+    scan_options = ScanOptions(
         max_batch_bytes=reading.max_batch_bytes,
         rate=reading.bytes_per_second,
         cold=reading.is_cold,
         rows=frozenset(),
     )
     try:
-        run(made("check", given, options, records=records, quick=quick, state=state, version=version))
+        run(made("check", options, scan_options, records=records, quick=quick, state=state, version=version))
     finally:
         if state and since:
             replace_file("--since", since, state.dumps())
@@ -67,8 +67,8 @@ def check(
 
 def made(
     name: str,
-    given: Given,
-    options: "ScanOptions",
+    options: Options,
+    scan_options: "ScanOptions",
     *,
     records: bool = False,
     quick: bool = False,
@@ -89,7 +89,7 @@ def made(
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.logdir.find import each_once
 
-    scan, inputs = ScanLog(options), given.inputs
+    scan, inputs = ScanLog(scan_options), options.inputs
     config, own = broker_of(inputs)
     selection = inputs.selection()
     metadata: list[KnownMetadata] = []
@@ -115,7 +115,7 @@ def made(
 
     return Command(
         name,
-        given._replace(inputs=inputs.with_paths(own)),
+        options._replace(inputs=inputs.with_paths(own)),
         job_of=job_of,
         accepts=CHECK_ACCEPTS,
         expand=expanded,

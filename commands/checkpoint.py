@@ -1,6 +1,6 @@
 """`kcli checkpoint`: what the checkpoint files of a log dir say about its partitions."""
 
-from kcli.cli.command import Command, Given
+from kcli.cli.command import Command, Options
 from kcli.cli.typer_command import Group
 
 app = Group("The checkpoint files of a log dir, joined by partition.")
@@ -12,11 +12,11 @@ def checkpoint() -> None:
 
 
 @app.command("show")
-def show(*, given: Given) -> Command:
+def show(*, options: Options) -> Command:
     """Print the offsets of all checkpoint files for each partition, and what contradicts the log.
 
     Example: kcli checkpoint show /var/lib/kafka/data
     """
     from kcli.jobs import checkpoint as jobs
 
-    return Command("checkpoint show", given, jobs.show)
+    return Command("checkpoint show", options, jobs.show)

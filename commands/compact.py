@@ -4,7 +4,7 @@ from functools import partial
 
 from commands.retention import CONFIG, LOOK_TIME, settings_in, settings_of_server
 from commands.startup import METADATA_PATH
-from kcli.cli.command import Command, Given, option, release
+from kcli.cli.command import Command, Options, option, release
 from kcli.cli.parsers import log_dir_of_metadata, parse_release, parse_time
 
 
@@ -15,7 +15,7 @@ def compact(
     config: list[str] | None = CONFIG,
     metadata: str | None = METADATA_PATH,
     kafka_version: str | None = release("of the broker"),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print what one cleaning would keep and free of each compacted log; nothing is changed.
 
@@ -29,11 +29,11 @@ def compact(
     from kcli.kafka.kraft.log_config import POLICY
 
     now_ms = parse_time(at)
-    query = RetentionQuery(now_ms, settings_of_server(given.inputs), settings_in(config or ()))
+    query = RetentionQuery(now_ms, settings_of_server(options.inputs), settings_in(config or ()))
     release = parse_release(kafka_version)
     job = partial(jobs.compact, query=query, release=release, records=records)
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
     )
     message = "nothing here is compacted: no cleanup.policy has compact; --if cleanup.policy=compact tries it"
-    return Command("compact", given, job, expand=expand, without_rows=message)
+    return Command("compact", options, job, expand=expand, without_rows=message)

@@ -4,7 +4,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command, Given, Output
+from kcli.cli.command import Command, Options, Output
 from kcli.cli.dump_options import AUTO, DumpOptionGroups
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
@@ -24,7 +24,7 @@ TEXT_WORD = "text"
 def dump(
     *,
     asked: DumpOptionGroups,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print what files hold: batches or records of logs, entries of all others.
 
@@ -33,17 +33,17 @@ def dump(
 
     Example: kcli dump --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
-    inputs, output, _ = given
+    inputs, output, _ = options
     if asked.contents.layout and output.format is None and output.out is None:
         output = output._replace(format=TEXT_WORD)
     _refuse_contradictions(asked, output)
     from kcli.dump.job import Dump
 
-    options = _job_options(asked, output)
+    dump_options = _job_options(asked, output)
     some = bool(inputs.topic or inputs.topic_regex or inputs.partition)
     inputs = inputs.with_paths(asked.tool.paths())._replace(include_leftovers=True)
-    given = given._replace(inputs=inputs, output=output)
-    return _command(Dump(options, only_partitions=some), options, given)
+    options = options._replace(inputs=inputs, output=output)
+    return _command(Dump(dump_options, only_partitions=some), dump_options, options)
 
 
 def _refuse_contradictions(asked: DumpOptionGroups, output: Output) -> None:
@@ -93,7 +93,7 @@ def _job_options(asked: DumpOptionGroups, output: Output) -> "DumpOptions":
     )
 
 
-def _command(job: "Dump", options: "DumpOptions", given: Given) -> Command:
+def _command(job: "Dump", dump_options: "DumpOptions", options: Options) -> Command:
     """Return what is run; UsageError if --only names rows that a log does not give here."""
     from kcli.dump.bytes_as import types_as_shown
     from kcli.dump.job import DUMP_ACCEPTS
@@ -108,35 +108,35 @@ def _command(job: "Dump", options: "DumpOptions", given: Given) -> Command:
     from kcli.rows import row_types
     from kcli.rows.dump import DumpBatchRow, DumpLayoutRow, DumpRecordRow
 
-    _, output, engine = given
+    _, output, engine = options
     if output.only in names_of(DumpBatchRow, DumpRecordRow, DumpLayoutRow) - {job.row_type_of_a_log}:
         raise UsageError(
             f"--only {output.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
             "decide)"
         )
-    part = SHOWN_RANGE if options.records else BATCHES_RANGE
+    part = SHOWN_RANGE if dump_options.records else BATCHES_RANGE
     if engine.uses_spark and output.out is not None and _takes_blocks(output):
         part = WRITTEN_RANGE  # the workers write it; a page, and text, this process
     splits = job.comes_in_pieces and (engine.jobs > 1 or engine.uses_spark)
     # --limit counts lines of text: some rows print none
-    shown = output._replace(limit=None if options.text else output.limit)
+    shown = output._replace(limit=None if dump_options.text else output.limit)
     return Command(
         "dump",
-        given._replace(output=shown),
+        options._replace(output=shown),
         job,
         accepts=DUMP_ACCEPTS,
         expand=job.expand,
         answer=Answer(
-            types=types_as_shown(row_types("dump"), options),
+            types=types_as_shown(row_types("dump"), dump_options),
             default_type=job.row_type_of_a_log,
-            is_asked=options.records or options.layout,
-            text=_layout_lines if options.layout else partial(dump_log_lines, limit=output.limit),
+            is_asked=dump_options.records or dump_options.layout,
+            text=_layout_lines if dump_options.layout else partial(dump_log_lines, limit=output.limit),
             stop_at_limit=True,
         ),
         possible_types=job.row_types,
         split=partial(split_logs, size=part) if splits else None,
         reduce=(lambda _: drop_after_end) if splits else None,
-        unbounded_output=not options.selects and options.limit is None,
+        unbounded_output=not dump_options.selects and dump_options.limit is None,
     )
 
 

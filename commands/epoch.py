@@ -8,7 +8,7 @@ from kcli.cli.command import (
     REQUIRED,
     RUNNING,
     Command,
-    Given,
+    Options,
     argument,
     number,
     offset_number,
@@ -54,14 +54,14 @@ METADATA_OPTION = option(
 
 
 @app.command("show")
-def show(*, source: str = FROM, broker: str = BROKER_STATE, given: Given) -> Command:
+def show(*, source: str = FROM, broker: str = BROKER_STATE, options: Options) -> Command:
     """Print the leader epochs of each partition with their start and end offsets.
 
     --from batches -o text prints the leader-epoch-checkpoint that the batches of one partition give.
 
     Example: kcli epoch show /var/lib/kafka/data/orders-0
     """
-    output = given.output
+    output = options.output
     if output.format == TEXT_WORD:
         if source != "batches":
             raise UsageError("-o text prints the file that the batches give; use --from batches")
@@ -80,7 +80,7 @@ def show(*, source: str = FROM, broker: str = BROKER_STATE, given: Given) -> Com
     job = partial(jobs.show, **_cache(source, broker))
     return Command(
         "epoch show",
-        given,
+        options,
         job,
         accepts=jobs.EPOCH_CACHE_KINDS,
         split=of_one_partition,
@@ -103,7 +103,7 @@ def end_offset(
     metadata: str | None = METADATA_OPTION,
     source: str = FROM,
     broker: str = BROKER_STATE,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print where leader epochs end: what a broker answers to OffsetForLeaderEpoch, and by which rule.
 
@@ -118,7 +118,7 @@ def end_offset(
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
-    return Command("epoch end-offset", given, job, accepts=jobs.EPOCH_CACHE_KINDS)
+    return Command("epoch end-offset", options, job, accepts=jobs.EPOCH_CACHE_KINDS)
 
 
 @app.command("at")
@@ -127,7 +127,7 @@ def at(
     *,
     source: str = FROM,
     broker: str = BROKER_STATE,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print the leader epoch that an offset was written in.
 
@@ -136,7 +136,7 @@ def at(
     from kcli.jobs import epoch as jobs
 
     job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
-    return Command("epoch at", given, job, accepts=jobs.EPOCH_CACHE_KINDS)
+    return Command("epoch at", options, job, accepts=jobs.EPOCH_CACHE_KINDS)
 
 
 @app.command("validate")
@@ -154,7 +154,7 @@ def validate(
     metadata: str | None = METADATA_OPTION,
     source: str = FROM,
     broker: str = BROKER_STATE,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Say whether a consumer keeps its position when this replica leads, or where it goes back to.
 
@@ -169,11 +169,11 @@ def validate(
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
-    return Command("epoch validate", given, job, accepts=jobs.EPOCH_CACHE_KINDS)
+    return Command("epoch validate", options, job, accepts=jobs.EPOCH_CACHE_KINDS)
 
 
 @app.command("diff")
-def diff(*, broker: str = BROKER_STATE, given: Given) -> Command:
+def diff(*, broker: str = BROKER_STATE, options: Options) -> Command:
     """Show where the leader epochs of replicas part: the first log dir or partition with each other one.
 
     Example: kcli epoch diff broker1/data broker2/data broker3/data
@@ -184,11 +184,11 @@ def diff(*, broker: str = BROKER_STATE, given: Given) -> Command:
 
     expand, split = comparing(pairs)
     job = partial(jobs.diff, running=broker == RUNNING)
-    return Command("epoch diff", given, job, expand=expand, split=split, compares=True)
+    return Command("epoch diff", options, job, expand=expand, split=split, compares=True)
 
 
 @app.command("check")
-def check(*, given: Given) -> Command:
+def check(*, options: Options) -> Command:
     """Hold each leader-epoch-checkpoint against the batches: what `kcli check` finds about leader epochs.
 
     A log that a start does not load is a finding as well.
@@ -198,7 +198,7 @@ def check(*, given: Given) -> Command:
     from commands.check import made
     from kcli.jobs.log_pass.scan import ScanOptions
 
-    return made("epoch check", given, ScanOptions(rows=frozenset()), codes=EPOCH_CODES)
+    return made("epoch check", options, ScanOptions(rows=frozenset()), codes=EPOCH_CODES)
 
 
 def _cache(source: str, broker: str) -> dict[str, str | bool]:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kcli.cli.command import Command, Given, number, option
+from kcli.cli.command import Command, Options, number, option
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
@@ -29,7 +29,7 @@ def failover(
     unclean_leader_election: bool = option(
         "--unclean-leader-election", "server.properties enables it, for topics without their own.", SETTINGS
     ),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Show which partitions get which leader, ISR and epoch when brokers go away, by KRaft metadata.
 
@@ -54,12 +54,12 @@ def failover(
         zookeeper=zk,
         everything=everything,
         defaults=Defaults(min_insync_replicas, unclean_leader_election),
-        selection=given.inputs.selection(),
+        selection=options.inputs.selection(),
     )
     types = [FailoverRow] * bool(brokers or everything) + [FailoverControllerRow] * controller
     return Command(
         "failover",
-        given.without_selection(),
+        options.without_selection(),
         job_of=lambda file_set: partial(jobs.show, request=jobs.with_older(request, file_set)),
         accepts=jobs.FAILOVER_KINDS,
         expand=only_metadata_logs,

@@ -4,7 +4,7 @@ from functools import partial
 from glob import has_magic
 from typing import Any, NamedTuple
 
-from kcli.cli.command import COORDINATOR_VERSION, Command, Given, RowTopics, moment, option
+from kcli.cli.command import COORDINATOR_VERSION, Command, Options, RowTopics, moment, option
 from kcli.cli.parsers import parse_moment, parse_release, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -24,7 +24,7 @@ class GroupOptions(NamedTuple):
     at: str | None = moment("Records", "__consumer_offsets")
 
 
-def _command(name: str, given: Given, job: Any, groups: GroupOptions, **more: Any) -> Command:
+def _command(name: str, options: Options, job: Any, groups: GroupOptions, **more: Any) -> Command:
     """Return the command of a job of `kcli.jobs.group` with the query that the options make."""
     from formats.names import CONSUMER_OFFSETS
     from kcli.jobs import group as jobs
@@ -36,7 +36,7 @@ def _command(name: str, given: Given, job: Any, groups: GroupOptions, **more: An
     query = jobs.GroupQuery(
         now_ms=clock_ms() if last_time is None else last_time,
         groups=names,
-        selection=given.inputs.selection(),
+        selection=options.inputs.selection(),
         last_offset=last_offset,
         last_time_ms=last_time,
         **more,
@@ -48,7 +48,7 @@ def _command(name: str, given: Given, job: Any, groups: GroupOptions, **more: An
     topics = jobs.OFFSET_TOPICS if job is jobs.offsets else (CONSUMER_OFFSETS,)
     return Command(
         name,
-        given,
+        options,
         partial(job, query=query),
         answer=Answer(possible=possible),
         expand=partial(jobs.expand, topics=topics, of_one=query.resets),
@@ -65,7 +65,7 @@ def list_groups(
     groups: GroupOptions,
     kafka_version: str | None = COORDINATOR_VERSION,
     by_bytes: bool = option("--storage", "What the records of each group take in the log, by type."),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print every group: its state, members, and how much it has committed.
 
@@ -78,7 +78,7 @@ def list_groups(
 
     version = parse_release(kafka_version)
     job = jobs.storage if by_bytes else jobs.list_groups
-    return _command("group list", given, job, groups, version=version)
+    return _command("group list", options, job, groups, version=version)
 
 
 @app.command("offsets")
@@ -91,7 +91,7 @@ def offsets(
         "Lines of -o csv for kafka-consumer-groups.sh --reset-offsets --from-file.",
         choices=(RESET_OFFSETS,),
     ),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print what each group committed, its lag, and whether the log still has it.
 
@@ -102,32 +102,32 @@ def offsets(
     if line_format is not None:
         from kcli.output.formats import CSV
 
-        if given.output.format != CSV.name or everything:
+        if options.output.format != CSV.name or everything:
             raise UsageError("--format reset-offsets needs -o csv, without --all")
         names = split_list(groups.group)
         is_one = len(names) == 1 and not has_magic(names[0])
         columns = ["topic", "partition", "committed_offset"]
         columns = columns if is_one else ["group_id", *columns]
-        given = given._replace(output=given.output._replace(columns=columns, no_headers=True))
+        options = options._replace(output=options.output._replace(columns=columns, no_headers=True))
     from kcli.jobs import group as jobs
 
     more = {"removed": everything, "resets": line_format is not None}
-    return _command("group offsets", given, jobs.offsets, groups, **more)
+    return _command("group offsets", options, jobs.offsets, groups, **more)
 
 
 @app.command("members")
-def members(*, groups: GroupOptions, given: Given) -> Command:
+def members(*, groups: GroupOptions, options: Options) -> Command:
     """Print the members of each group: client, host, partitions, topics.
 
     Example: kcli group members --group billing /var/lib/kafka/data
     """
     from kcli.jobs import group as jobs
 
-    return _command("group members", given, jobs.members, groups)
+    return _command("group members", options, jobs.members, groups)
 
 
 @app.command("history")
-def history(*, groups: GroupOptions, given: Given) -> Command:
+def history(*, groups: GroupOptions, options: Options) -> Command:
     """Print each commit and each tombstone of a group, in the order of the log.
 
     --topic, --partition: of the users. Cleaning removes older commits of a partition.
@@ -138,4 +138,4 @@ def history(*, groups: GroupOptions, given: Given) -> Command:
         raise UsageError("use --group NAME: of which group? kcli group list shows all")
     from kcli.jobs import group as jobs
 
-    return _command("group history", given, jobs.history, groups)
+    return _command("group history", options, jobs.history, groups)

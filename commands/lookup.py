@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from formats.bounds import LARGEST_BATCH
-from kcli.cli.command import REQUIRED, Command, Given, argument, number, option
+from kcli.cli.command import REQUIRED, Command, Options, argument, number, option
 from kcli.cli.parsers import parse_offset, parse_time, remote_metadata_of
 from kcli.cli.typer_command import Group
 
@@ -27,7 +27,7 @@ def offset(
         "Name the remote segment of an offset that is not on disk, by __remote_log_metadata here.",
     ),
     exit_code: bool = EXIT_CODE,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print the segment, position and batch that a fetch at this offset starts with.
 
@@ -42,7 +42,7 @@ def offset(
 
     return Command(
         "lookup offset",
-        given,
+        options,
         partial(jobs.offset, offset=parse_offset(offset), by_events=bool(remote_metadata)),
         split=with_metadata if remote_metadata else None,
         is_difference=_is_missing if exit_code else None,
@@ -59,7 +59,7 @@ def timestamp(
     max_batch_bytes: int = number(
         "--max-batch-bytes N", "Bound on a batch that is decompressed.", default=LARGEST_BATCH, min=1
     ),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print the first record at or after a time as ListOffsets finds it.
 
@@ -71,4 +71,4 @@ def timestamp(
 
     earliest = None if timestamp == MAX else parse_time(timestamp)
     job = partial(jobs.timestamp, timestamp=earliest, max_batch_bytes=max_batch_bytes)
-    return Command("lookup timestamp", given, job, is_difference=_is_missing if exit_code else None)
+    return Command("lookup timestamp", options, job, is_difference=_is_missing if exit_code else None)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import Command, Given, option
+from kcli.cli.command import Command, Options, option
 from kcli.output.answer import Answer
 from kcli.rows.declare import declared_type
 
@@ -22,7 +22,7 @@ def ls(
         "One line each: what they take on disk, and what of it goes by itself.",
         choices=DISK_SUM_GROUPS,
     ),
-    given: Given,
+    options: Options,
 ) -> Command:
     """List partitions with their sizes, offsets, newest epoch, topic id and leftovers.
 
@@ -41,7 +41,7 @@ def ls(
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.rows.partitions import DiskSumRow, PartitionRow
 
-    inputs = given.inputs._replace(include_leftovers=True)
+    inputs = options.inputs._replace(include_leftovers=True)
     if by is not None:
         from kcli.jobs import disk_sums
         from kcli.logdir.buffers import shown
@@ -49,7 +49,7 @@ def ls(
         is_whole = by == "log-dir" and not inputs.selection().names
         return Command(
             "ls",
-            given._replace(inputs=inputs),
+            options._replace(inputs=inputs),
             partial(disk_sums.disk_sums, by=by),
             answer=Answer((declared_type(DiskSumRow),)),
             reduce=lambda file_set: disk_sums.sums(
@@ -71,7 +71,7 @@ def ls(
     request = replace(jobs.AS_LISTED, is_bounded=not recover, selection=selection)
     return Command(
         "ls",
-        given._replace(inputs=inputs.with_paths(own)),
+        options._replace(inputs=inputs.with_paths(own)),
         accepts=jobs.LS_KINDS,
         answer=Answer((declared_type(PartitionRow),)),
         job_of=lambda _: partial(jobs.ls, request=broker_starts.with_plans(request, plans)),

@@ -6,7 +6,7 @@ from functools import partial
 from glob import has_magic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.cli.command import Command, Given, RowTopics, moment, number, option
+from kcli.cli.command import Command, Options, RowTopics, moment, number, option
 from kcli.cli.parsers import parse_moment
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -25,12 +25,12 @@ OF_TOPICS = frozenset({"topics", "partitions", "configs"})
 SECRETS = option("--secrets", "Show the values of secret settings.")
 
 
-def _command(name: str, given: Given, job: Any, query: "MetadataQuery", **more: Any) -> Command:
+def _command(name: str, options: Options, job: Any, query: "MetadataQuery", **more: Any) -> Command:
     from kcli.jobs.cluster_metadata import only_metadata_logs
     from kcli.jobs.metadata import metadata as jobs
 
     accepts = jobs.METADATA_FILES
-    made = Command(name, given, partial(job, query=query), accepts=accepts, expand=only_metadata_logs)
+    made = Command(name, options, partial(job, query=query), accepts=accepts, expand=only_metadata_logs)
     return made._replace(topics=RowTopics(partial(jobs.topics, query)), **more)
 
 
@@ -40,11 +40,11 @@ class ImageOptions(NamedTuple):
     at: str | None = moment("Records", "the metadata log")
     secrets: bool = SECRETS
 
-    def query(self, given: Given, **more: Any) -> "MetadataQuery":
+    def query(self, options: Options, **more: Any) -> "MetadataQuery":
         """Return the query of a job."""
         from kcli.jobs.metadata.metadata import MetadataQuery
 
-        selection = given.inputs.selection()
+        selection = options.inputs.selection()
         return MetadataQuery(selection=selection, until=_until(self.at), secrets=self.secrets, **more)
 
 
@@ -56,7 +56,7 @@ def _until(word: str | None) -> "Until":
 
 
 @app.command("show")
-def show(*, image: ImageOptions, given: Given) -> Command:
+def show(*, image: ImageOptions, options: Options) -> Command:
     """Print what the cluster knows: a summary, or all of the kinds that are named before PATH.
 
     Kinds: topics, partitions, brokers, controllers, configs, features, acls, quotas, scram, tokens,
@@ -68,8 +68,8 @@ def show(*, image: ImageOptions, given: Given) -> Command:
     from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS
     from kcli.rows import row_types
 
-    kinds, rest = _without_kinds(given, IMAGE_KINDS)
-    query = image.query(given, kinds=kinds)
+    kinds, rest = _without_kinds(options, IMAGE_KINDS)
+    query = image.query(options, kinds=kinds)
     _refuse_without_topics(query, kinds)
     types = dict(zip(["", *IMAGE_KINDS], row_types("metadata show"), strict=True))
     answer = Answer(possible=frozenset(types[kind].name for kind in kinds or ("",)))
@@ -82,7 +82,7 @@ def history(
     node: int | None = number("--node N", "Changes of this broker, controller or voter, too.", min=0),
     topic_id: str | None = option("--topic-id ID", "Changes of this topic, also where it was deleted."),
     image: ImageOptions,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print what each record changed, in the order of the log.
 
@@ -94,12 +94,12 @@ def history(
     """
     from kcli.jobs.metadata import metadata as jobs
 
-    names, paths = _names_and_paths(given.inputs.paths or [])
-    query = image.query(given, names=names, node=node, topic_id=topic_id)
+    names, paths = _names_and_paths(options.inputs.paths or [])
+    query = image.query(options, names=names, node=node, topic_id=topic_id)
     subjects = [*names, *([] if node is None else [f"node {node}"]), *([topic_id] if topic_id else [])]
     message = f"no change here is of {' or '.join(subjects)}" if subjects else None
     return _command(
-        "metadata history", given.with_inputs(paths=paths), jobs.history, query, without_rows=message
+        "metadata history", options.with_inputs(paths=paths), jobs.history, query, without_rows=message
     )
 
 
@@ -123,7 +123,7 @@ def diff(
     since: str | None = option("--from OFFSET|TIME", "Compare one log at this moment with itself at --to."),
     to: str | None = option("--to OFFSET|TIME", "The later moment; without it the end."),
     secrets: bool = SECRETS,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print what differs between two images: of two nodes, of a snapshot and a log, before and after.
 
@@ -137,10 +137,10 @@ def diff(
     if to is not None and since is None:
         raise UsageError("--to needs --from: from which moment on?")
     begin = None if since is None else _until(since)
-    query = ImageOptions(to, secrets).query(given, since=begin)
+    query = ImageOptions(to, secrets).query(options, since=begin)
     if begin and any(INT64 > first > last for first, last in zip(begin, query.until, strict=True)):
         raise UsageError(f"--from {since} is later than --to {to}")
-    command = _command("metadata diff", given, jobs.diff, query)
+    command = _command("metadata diff", options, jobs.diff, query)
     if since is not None:
         return command
     expected = "two metadata logs or snapshots, or one and --from"
@@ -149,7 +149,7 @@ def diff(
 
 
 @app.command("export")
-def export(*, image: ImageOptions, given: Given) -> Command:
+def export(*, image: ImageOptions, options: Options) -> Command:
     """Print the commands that make topics, settings, ACLs and quotas again on another cluster.
 
     Kinds before PATH: topics, configs, acls, quotas, scram. -o text prints a script; set BOOTSTRAP for it.
@@ -158,19 +158,19 @@ def export(*, image: ImageOptions, given: Given) -> Command:
     """
     from kcli.jobs.metadata import export as jobs
 
-    kinds, rest = _without_kinds(given, jobs.EXPORTED)
-    query = image.query(given, kinds=kinds)
+    kinds, rest = _without_kinds(options, jobs.EXPORTED)
+    query = image.query(options, kinds=kinds)
     _refuse_without_topics(query, kinds or jobs.EXPORTED)
     answer = Answer(text=jobs.lines)
     return _command("metadata export", rest, jobs.export, query, answer=answer)
 
 
-def _without_kinds(given: Given, kinds: Collection[str]) -> tuple[tuple[str, ...], Given]:
+def _without_kinds(options: Options, kinds: Collection[str]) -> tuple[tuple[str, ...], Options]:
     """Return the kinds among the words before the paths, and the options without them."""
-    words = given.inputs.paths or []
+    words = options.inputs.paths or []
     kinds_asked = tuple(dict.fromkeys(word for word in words if word in kinds))
     rest = [word for word in words if word not in kinds]
-    return kinds_asked, given.with_inputs(paths=rest)
+    return kinds_asked, options.with_inputs(paths=rest)
 
 
 def _refuse_without_topics(query: "MetadataQuery", kinds: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kcli.cli.command import BROKER, Command, Given, option
+from kcli.cli.command import BROKER, Command, Options, option
 from kcli.cli.parsers import parse_time
 
 
@@ -11,7 +11,7 @@ def producers(
     at: str | None = option(
         "--at TIME", "The time of the start, before which producers expire; without: now.", BROKER
     ),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print what a broker remembers of each producer: epoch, last batch, open transaction, expiry.
 
@@ -26,7 +26,7 @@ def producers(
     job = partial(jobs.producers, now_ms=parse_time(at))
     return Command(
         "producers",
-        given,
+        options,
         job_of=lambda file_set: partial(job, known=known_settings(metadata_of(file_set))),
         expand=noting_copies,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 
-from kcli.cli.command import BROKER_STATE, RUNNING, Command, Given, Output, argument, choose, number, option
+from kcli.cli.command import BROKER_STATE, RUNNING, Command, Options, Output, argument, choose, number, option
 from kcli.cli.parsers import broker_ids, metadata_path
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -21,7 +21,7 @@ def diff(
     ignore_compression: bool = option(
         "--ignore-compression", "Batches of the same records are equal, however they are compressed."
     ),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Compare replicas batch by batch: the first log dir or partition with each of the others.
 
@@ -33,13 +33,13 @@ def diff(
     from kcli.jobs.replica import replica_diff as jobs
     from kcli.jobs.replica_pairs import pairs
 
-    selection = given.inputs.selection()
+    selection = options.inputs.selection()
     expand, split = comparing(pairs, lambda file_set: jobs.with_manifests(file_set, selection))
-    if any(map(jobs.is_manifest, given.inputs.paths or ())):  # its partitions are known when it is open
-        given = given.without_selection()
+    if any(map(jobs.is_manifest, options.inputs.paths or ())):  # its partitions are known when it is open
+        options = options.without_selection()
     return Command(
         "replica diff",
-        given,
+        options,
         partial(jobs.diff, ignore_compression=ignore_compression),
         accepts=jobs.REPLICA_KINDS,
         expand=expand,
@@ -52,7 +52,7 @@ def diff(
 def fingerprint(
     *,
     every: int = number("--every N", "Offsets of a range: one hash for each.", default=DEFAULT_RANGE, min=1),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print a hash for each range of offsets of a replica, for `replica diff` on another host.
 
@@ -60,7 +60,7 @@ def fingerprint(
     """
     from kcli.jobs.replica import replica_diff as jobs
 
-    return Command("replica fingerprint", given, partial(jobs.fingerprint, width=every))
+    return Command("replica fingerprint", options, partial(jobs.fingerprint, width=every))
 
 
 @app.command("elect")
@@ -75,7 +75,7 @@ def elect(
         "--unclean-leader-election", "Unclean election is enabled, for topics without their own setting."
     ),
     broker: str = BROKER_STATE,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Show what each replica as the leader would cost: what the others truncate and lose.
 
@@ -96,7 +96,7 @@ def elect(
         defaults=Defaults(may_be_unclean=unclean_leader_election),
     )
     job = partial(jobs.show, electorate=electorate, running=broker == RUNNING)
-    return Command("replica elect", given, job, expand=expand, split=split, compares=True)
+    return Command("replica elect", options, job, expand=expand, split=split, compares=True)
 
 
 def _scenarios() -> Iterable[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from commands.startup import METADATA_PATH
-from kcli.cli.command import BROKER, Command, Given, Inputs, option
+from kcli.cli.command import BROKER, Command, Inputs, Options, option
 from kcli.cli.parsers import log_dir_of_metadata, parse_time, remote_metadata_of
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
@@ -25,7 +25,7 @@ def retention(
     config: list[str] | None = CONFIG,
     metadata: str | None = METADATA_PATH,
     remote_metadata: list[str] | None = REMOTE_METADATA,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print which segments a broker deletes next, why the others stay, and what the cleaner does.
 
@@ -41,13 +41,13 @@ def retention(
     from kcli.kafka.kraft.log_config import POLICY
 
     elsewhere = remote_metadata_of(remote_metadata)
-    query = RetentionQuery(parse_time(at), settings_of_server(given.inputs), settings_in(config or ()))
+    query = RetentionQuery(parse_time(at), settings_of_server(options.inputs), settings_in(config or ()))
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
     )
     return Command(
         "retention",
-        given,
+        options,
         partial(jobs.retention, query=query),
         expand=expand,
         split=lambda units: with_events(units, elsewhere),

@@ -13,8 +13,8 @@ from kcli.cli.boundary import say
 from kcli.cli.command import (
     REQUIRED,
     Command,
-    Given,
     Inputs,
+    Options,
     Output,
     RowTopics,
     argument,
@@ -72,7 +72,7 @@ def dump(
         choices=(KAFKA, KIP_LINES),
     ),
     layout: str = LAYOUT_OPTION,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print every event of remote log metadata.
 
@@ -80,9 +80,9 @@ def dump(
 
     Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
-    if text_format is not None and given.output.format != TEXT_WORD:
+    if text_format is not None and options.output.format != TEXT_WORD:
         raise UsageError("--format needs -o text")
-    if layout == KIP and given.output.format == TEXT_WORD:
+    if layout == KIP and options.output.format == TEXT_WORD:
         raise UsageError("--layout kip gives rows: take another -o than text")
     from kcli.jobs.metadata_partitions import expand
     from kcli.jobs.rlmm import dump as jobs
@@ -91,7 +91,7 @@ def dump(
     if layout == KIP:
         return Command(
             "rlmm dump",
-            given,
+            options,
             kip.dump,
             accepts=kip.KIP_FILE_KINDS,
             expand=expand,
@@ -100,8 +100,8 @@ def dump(
         )
     return Command(
         "rlmm dump",
-        given,
-        partial(jobs.dump_selected, selection=given.inputs.selection()),
+        options,
+        partial(jobs.dump_selected, selection=options.inputs.selection()),
         topics=RowTopics(jobs.topics),
         accepts=jobs.EVENT_FILE_KINDS,
         expand=expand,
@@ -124,7 +124,7 @@ def state(
     lookup: str | None = option("--lookup EPOCH:OFFSET", "As remoteLogSegmentMetadata."),
     next_txn: str | None = option("--next-txn EPOCH:OFFSET", "As nextSegmentWithTxnIndex."),
     highest: int | None = number("--highest EPOCH", "As highestOffsetForEpoch.", min=0),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print the remote segments of every partition, in the state that their events gave them.
 
@@ -155,7 +155,7 @@ def state(
         raise UsageError(f"{REPLAY if replay else HISTORY} with --from {source}: there is no such answer")
     types = {HISTORY: rows.RemoteHistoryRow, "--highest": rows.RemoteHighestRow, REPLAY: rows.RemoteReplayRow}
     row = types.get(asked[0] if asked else "", rows.RemoteSegmentRow)
-    query = EventQuery(given.inputs.selection(), *parse_moment(at))
+    query = EventQuery(options.inputs.selection(), *parse_moment(at))
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
             raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
@@ -167,7 +167,7 @@ def state(
         job = partial(jobs.state, query=query, answer=answer, keeps_deleted=deleted)
     return Command(
         "rlmm state",
-        given,
+        options,
         job,
         answer=Answer(possible=names_of(row)),
         topics=RowTopics(topics, may_have_no_rows=bool(asked)),
@@ -196,7 +196,7 @@ def check(
     ),
     source: str | None = SOURCE,
     at: str | None = AT,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Say what is wrong with the remote segments of each partition, by their events.
 
@@ -214,7 +214,7 @@ def check(
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection
 
-    now, query = time.time_ns(), EventQuery(given.inputs.selection(), *parse_moment(at))
+    now, query = time.time_ns(), EventQuery(options.inputs.selection(), *parse_moment(at))
     listings = Storage(tuple(storage), now) if storage else None
     now_ms = now // 1_000_000 if at is None else query.last_time_ms
     leading = find(leader or [], Selection())
@@ -222,21 +222,21 @@ def check(
         raise UsageError(f"--leader {leading.failures[0]}")
     leaders = tuple(target for target in leading.targets if target.name is not None)
     longest_ms = duration_ms(stuck_after)
-    options = jobs.RemoteCheck(now_ms=now_ms, stuck_after_ms=longest_ms, storage=listings, leaders=leaders)
+    remote = jobs.RemoteCheck(now_ms=now_ms, stuck_after_ms=longest_ms, storage=listings, leaders=leaders)
     try:
         _ = listings and objects_of(listings)
     except FileError as error:
         raise UsageError(f"--storage {error}") from error
 
     def expand(file_set: "FileSet") -> "FileSet":
-        nonlocal options
-        options = options.within(file_set)
+        nonlocal remote
+        remote = remote.within(file_set)
         return expand_source(source, file_set, selection=query.selection)
 
     return Command(
         "rlmm check",
-        given,
-        job_of=lambda _: partial(jobs.check, query=query, options=options),
+        options,
+        job_of=lambda _: partial(jobs.check, query=query, options=remote),
         reduce=None if listings is None else lambda _: jobs.objects_without_events(listings, query.selection),
         topics=RowTopics(topics),
         accepts=EVENT_SOURCE_KINDS,
@@ -436,19 +436,19 @@ def _directories(storage: list[str] | None) -> tuple[str, ...]:
         raise UsageError(f"--storage {error}") from error
 
 
-def _command(name: str, given: Given, job: "Map", metadata: list[str] | None) -> Command:
+def _command(name: str, options: Options, job: "Map", metadata: list[str] | None) -> Command:
     """Return the command of a job over user partitions, each with the directories of the metadata topic."""
     from kcli.jobs.tiered_leader import topics, with_metadata
 
     elsewhere = remote_metadata_of(metadata)
     if metadata and not elsewhere:
         raise UsageError(f"--remote-metadata {metadata[0]}: no partition of __remote_log_metadata is there")
-    split = partial(with_metadata, elsewhere=elsewhere, selection=given.inputs.selection())
-    return Command(name, given, job, split=split, topics=RowTopics(topics))
+    split = partial(with_metadata, elsewhere=elsewhere, selection=options.inputs.selection())
+    return Command(name, options, job, split=split, topics=RowTopics(topics))
 
 
 @app.command("offsets")
-def offsets(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Given) -> Command:
+def offsets(*, remote_metadata: list[str] | None = REMOTE_METADATA, options: Options) -> Command:
     """Print what ListOffsets answers for every special timestamp, -1 to -6.
 
     Log dirs with __remote_log_metadata in one of them, or named by --remote-metadata.
@@ -457,7 +457,7 @@ def offsets(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Given
     """
     from kcli.jobs.rlmm import tiers
 
-    return _command("rlmm offsets", given, tiers.offsets, remote_metadata)
+    return _command("rlmm offsets", options, tiers.offsets, remote_metadata)
 
 
 lookup_group = Group("Find the tier and the segment of an offset or a time.")
@@ -470,7 +470,7 @@ def lookup_offset(
     *,
     remote_metadata: list[str] | None = REMOTE_METADATA,
     storage: list[str] | None = STORAGE,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print which tier and segment serve a fetch at this offset, and what the broker tries before.
 
@@ -479,7 +479,7 @@ def lookup_offset(
     from kcli.jobs.rlmm import tiers
 
     job = partial(tiers.lookup_offset, offset=parse_offset(offset), storage=_directories(storage))
-    return _command("rlmm lookup offset", given, job, remote_metadata)
+    return _command("rlmm lookup offset", options, job, remote_metadata)
 
 
 @lookup_group.command("timestamp")
@@ -488,7 +488,7 @@ def lookup_timestamp(
     *,
     remote_metadata: list[str] | None = REMOTE_METADATA,
     storage: list[str] | None = STORAGE,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print which tier and segment answer ListOffsets for a time, and what the broker tries before.
 
@@ -497,11 +497,11 @@ def lookup_timestamp(
     from kcli.jobs.rlmm import tiers
 
     job = partial(tiers.lookup_timestamp, timestamp=parse_time(timestamp), storage=_directories(storage))
-    return _command("rlmm lookup timestamp", given, job, remote_metadata)
+    return _command("rlmm lookup timestamp", options, job, remote_metadata)
 
 
 @app.command("coverage")
-def coverage(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Given) -> Command:
+def coverage(*, remote_metadata: list[str] | None = REMOTE_METADATA, options: Options) -> Command:
     """Print which offsets are on local disk, in remote storage, in both or nowhere.
 
     And how many local bytes could be lost without losing records.
@@ -510,7 +510,7 @@ def coverage(*, remote_metadata: list[str] | None = REMOTE_METADATA, given: Give
     """
     from kcli.jobs.rlmm import tiers
 
-    return _command("rlmm coverage", given, tiers.coverage, remote_metadata)
+    return _command("rlmm coverage", options, tiers.coverage, remote_metadata)
 
 
 @app.command("retention")
@@ -529,7 +529,7 @@ def retention(
     at: str | None = option("--at TIME", "The time of the clean-up; without: now."),
     metadata: str | None = METADATA_PATH,
     remote_metadata: list[str] | None = REMOTE_METADATA,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print what the leader's next clean-up deletes of each tier, in order, and why the rest is kept.
 
@@ -554,10 +554,10 @@ def retention(
         "local.retention.bytes": local_retention_bytes,
     }
     settings = {name: str(value) for name, value in limits.items() if value is not None}
-    query = RetentionQuery(now_ms, settings_of_server(given.inputs), settings)
+    query = RetentionQuery(now_ms, settings_of_server(options.inputs), settings)
     job, log_dir = partial(tiers.retention, query=query), log_dir_of_metadata(metadata)
     expand = partial(with_topic_settings, log_dir=log_dir, are_given=bool(settings))
-    return _command("rlmm retention", given, job, remote_metadata)._replace(expand=expand)
+    return _command("rlmm retention", options, job, remote_metadata)._replace(expand=expand)
 
 
 @app.command("follow")
@@ -566,7 +566,7 @@ def follow(
     leader: str = option("--leader PATH", "The leader's log dir or partition.", default=REQUIRED),
     remote_metadata: list[str] | None = REMOTE_METADATA,
     storage: list[str] | None = STORAGE,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print how a follower gets into a tiered log: requests, answers, the segment whose state it takes.
 
@@ -586,10 +586,10 @@ def follow(
         raise UsageError(str(file_set.failures[0]))
     metadata = [each for each in file_set.targets if each.name and each.name.topic == REMOTE_LOG_METADATA]
     leaders = [each for each in file_set.targets if each.name and each.name.topic not in NEVER_TIERED]
-    selection = given.inputs.selection()
+    selection = options.inputs.selection()
     return Command(
         "rlmm follow",
-        given,
+        options,
         partial(jobs.predict_follower, leader_path=leader, storage=_directories(storage)),
         split=lambda units: jobs.with_leader_and_metadata(units, leaders, metadata, selection),
         topics=RowTopics(topics),

@@ -3,7 +3,7 @@
 import os
 from dataclasses import replace
 
-from kcli.cli.command import INDEX_INTERVAL_BYTES, Command, Given, argument, option
+from kcli.cli.command import INDEX_INTERVAL_BYTES, Command, Options, argument, option
 from kcli.cli.status import RefusedError, UsageError, reason_of
 from kcli.cli.targets import refuse_log_dirs
 from kcli.words import clock_ms
@@ -17,7 +17,7 @@ def salvage(
     out: str | None = option("--out DIR", "The new directory for the copy."),
     what: str = option("--what", "The whole partition, or indexes alone.", default="all", choices=WHAT),
     index_interval_bytes: int | None = INDEX_INTERVAL_BYTES,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Write a clean copy of a partition to the new directory --out DIR, and say what could not be saved.
 
@@ -32,12 +32,12 @@ def salvage(
 
     if not out:
         raise UsageError("expected --out DIR, where the copy is written")
-    if given.engine.uses_spark:
+    if options.engine.uses_spark:
         raise UsageError("--spark: the copy is written by this process, on this host")
     _refuse(out)
     now_ms = clock_ms()
     job = Salvage(out=out, now_ms=now_ms, what=what, index_interval_bytes=index_interval_bytes)
-    engine = given.engine._replace(jobs=1)
+    engine = options.engine._replace(jobs=1)
 
     def one_partition(file_set: FileSet) -> FileSet:
         if len(file_set.targets) > 1:
@@ -46,7 +46,7 @@ def salvage(
 
     return Command(
         "salvage",
-        given.with_inputs(paths=paths)._replace(engine=engine),
+        options.with_inputs(paths=paths)._replace(engine=engine),
         expand=one_partition,
         job_of=lambda file_set: replace(job, known=known_settings(metadata_of(file_set))),
     )

@@ -3,7 +3,7 @@
 import sys
 from functools import partial
 
-from kcli.cli.command import Command, Given, ReadingOptions, option
+from kcli.cli.command import Command, Options, ReadingOptions, option
 from kcli.cli.status import UsageError
 from kcli.output.answer import Answer
 from kcli.rows.declare import names_of
@@ -15,7 +15,7 @@ def scan(
     verify: bool = option("--verify/--no-verify", "Check the checksum of every batch.", default=True),
     ratio: bool = option("--ratio", "Decompress every batch, to tell how well each codec does."),
     reading: ReadingOptions,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Verify every checksum, and count what segments and partitions hold.
 
@@ -37,7 +37,7 @@ def scan(
     from kcli.output.formats import format_of, is_run_directory
     from kcli.rows.scan import ScanPartitionRow, ScanSegmentRow
 
-    output = given.output
+    output = options.output
     if summary and output.only in names_of(ScanSegmentRow):
         raise UsageError(f"--summary and --only {output.only} contradict each other: use only one of them")
     row_format = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
@@ -47,7 +47,7 @@ def scan(
         types = names_of(ScanSegmentRow, ScanPartitionRow)
     else:
         types = names_of(ScanSegmentRow)
-    options = ScanOptions(
+    scan_options = ScanOptions(
         verify=verify,
         ratio=ratio,
         max_batch_bytes=reading.max_batch_bytes,
@@ -57,8 +57,8 @@ def scan(
     )
     return Command(
         "scan",
-        given,
-        ScanLog(options),
+        options,
+        ScanLog(scan_options),
         accepts=LOG_ACCEPTS,
         expand=lambda file_set: expand(with_contradictions(file_set), starts=True),
         answer=Answer(possible=types),

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE
-from kcli.cli.command import Given, Inputs, Output, argument, option
+from kcli.cli.command import Inputs, Options, Output, argument, option
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def sql(
     *,
     shell: bool = option("--shell", "Prompt for queries; they end with a semicolon."),
     history: str | None = option("--history FILE", "With --shell: keep what is typed in FILE."),
-    given: Given,
+    options: Options,
 ) -> None:
     """Query batches, records, segments, epochs, rlmm, offsets and findings in SQL, on DuckDB.
 
@@ -29,7 +29,7 @@ def sql(
 
     Example: kcli sql "SELECT topic, count(*) FROM batches GROUP BY topic" /data
     """
-    inputs, output, engine = given
+    inputs, output, engine = options
     if engine.uses_spark:
         raise UsageError("sql: DuckDB runs here; kcli help spark shows how Spark reads the same views")
     if shell:

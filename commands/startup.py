@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.command import BROKER, CLEAN, Command, Given, StartOptions, option, release
+from kcli.cli.command import BROKER, CLEAN, Command, Options, StartOptions, option, release
 from kcli.cli.parsers import log_dir_of_metadata, parse_release, parse_time
 from kcli.output.answer import Answer
 from kcli.words import parse_rate
@@ -43,7 +43,7 @@ def startup(
         "--at TIME", "The time of the start, from which producers are forgotten; without: now.", BROKER
     ),
     start: StartOptions,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Show whether a broker would start with these log dirs, and what it would do to each partition.
 
@@ -79,7 +79,7 @@ def startup(
     request = StartRequest(
         now_ms=parse_time(at), remote_storage=remote_storage, version=version or NEWEST, **start._asdict()
     )
-    inputs = given.inputs
+    inputs = options.inputs
     config, own = broker_of(inputs)
     config = config._replace(version=version or NEWEST)
     where = log_dir_of_metadata(metadata)
@@ -93,7 +93,7 @@ def startup(
             lambda version: start_plans(paths, config._replace(version=version), where), logs
         )
         failures = map(failure_of, unread)
-        run_rows("startup", rows, given.output, row=StartupReleaseRow, failures=failures)
+        run_rows("startup", rows, options.output, row=StartupReleaseRow, failures=failures)
     selection, plans = inputs.selection(), list[StartPlan]()
 
     def expand(file_set: "FileSet") -> "FileSet":
@@ -115,10 +115,10 @@ def startup(
 
     clean = None if start.shutdown is None else start.shutdown == CLEAN
     # the log of any topic may end the start
-    every_log = given.without_selection().inputs.with_paths(own)._replace(include_leftovers=True)
+    every_log = options.without_selection().inputs.with_paths(own)._replace(include_leftovers=True)
     return Command(
         "startup",
-        given._replace(inputs=every_log),
+        options._replace(inputs=every_log),
         job_of=job_of,
         accepts=replica_start.STARTUP_KINDS,
         expand=expand,

@@ -12,8 +12,8 @@ from kcli.cli.command import (
     BROKER_STATE,
     RUNNING,
     Command,
-    Given,
     Inputs,
+    Options,
     Output,
     Split,
     StartOptions,
@@ -87,7 +87,7 @@ def truncate(
     ),
     broker: str = BROKER_STATE,
     start: StartOptions,
-    given: Given,
+    options: Options,
 ) -> Command:
     """Show what truncating each partition would delete, cut and lose.
 
@@ -138,9 +138,9 @@ def truncate(
     )
     return Command(
         "truncate",
-        given,
-        split=None if leader is None else _with_leaders(leader, remote_metadata or [], given.inputs),
-        on_outcomes=None if rescue is None else _rescue_to(rescue, given.output),
+        options,
+        split=None if leader is None else _with_leaders(leader, remote_metadata or [], options.inputs),
+        on_outcomes=None if rescue is None else _rescue_to(rescue, options.output),
         job_of=lambda file_set: partial(
             jobs.dry_run, request=replace(request, known=known_settings(metadata_of(file_set)))
         ),

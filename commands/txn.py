@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kcli.cli.command import BROKER, COORDINATOR_VERSION, Command, Given, option
+from kcli.cli.command import BROKER, COORDINATOR_VERSION, Command, Options, option
 from kcli.cli.parsers import parse_release, parse_time
 from kcli.cli.typer_command import Group
 from kcli.words import duration_ms
@@ -11,7 +11,7 @@ app = Group("Transactions: what coordinators know of them, and which are open or
 
 
 @app.command("list")
-def list_(*, kafka_version: str | None = COORDINATOR_VERSION, given: Given) -> Command:
+def list_(*, kafka_version: str | None = COORDINATOR_VERSION, options: Options) -> Command:
     """Print each transactional id as its coordinator knows it, by __transaction_state.
 
     --topic, --partition: ids whose transaction holds one. Where the load of a coordinator would end, or never
@@ -22,10 +22,10 @@ def list_(*, kafka_version: str | None = COORDINATOR_VERSION, given: Given) -> C
     from kcli.jobs import transactions as jobs
 
     version = parse_release(kafka_version)
-    selection = given.inputs.selection()
+    selection = options.inputs.selection()
     return Command(
         "txn list",
-        given.without_selection(),
+        options.without_selection(),
         partial(jobs.listed, version=version, selection=selection),
         expand=jobs.coordinator_copies,
         without_rows="no transaction here holds what was asked for" if selection.names else None,
@@ -45,7 +45,7 @@ def open_(
         "Where no __transaction_state is here, a transaction hangs once nothing was written for so long.",
         default="15m",
     ),
-    given: Given,
+    options: Options,
 ) -> Command:
     """Print the open transactions of each partition: who holds the last stable offset, and whether for good.
 
@@ -60,10 +60,10 @@ def open_(
 
     now_ms = parse_time(at)
     job = partial(opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
-    longest_ms, selection = duration_ms(max_timeout), given.inputs.selection()
+    longest_ms, selection = duration_ms(max_timeout), options.inputs.selection()
     return Command(
         "txn open",
-        given.without_selection(),
+        options.without_selection(),
         job_of=lambda file_set: partial(job, known=known_settings(metadata_of(file_set))),
         expand=lambda file_set: with_coordinators(file_set, selection),
         reduce=lambda file_set: at_end(OpenTransactions(file_set, now_ms, longest_ms)),

@@ -1,6 +1,6 @@
 """How a command is declared: its options, its job, the files that the job reads and the rows that it gives.
 
-    def ls(*, recover: bool = option("--recover", "Recover logs..."), given: Given) -> Command: ...
+    def ls(*, recover: bool = option("--recover", "Recover logs..."), options: Options) -> Command: ...
 
 `kcli.cli.typer_command` shows the options to typer, `kcli.cli.run` runs the command.
 """
@@ -239,18 +239,18 @@ class EngineOptions(NamedTuple):
         return bool(self.spark or self.spark_master or self.spark_remote or self.spark_conf)
 
 
-class Given(NamedTuple):
-    """What most commands take."""
+class Options(NamedTuple):
+    """The options that most commands take."""
 
     inputs: Inputs
     output: Output
     engine: EngineOptions
 
-    def with_inputs(self, **changes: Any) -> "Given":
+    def with_inputs(self, **changes: Any) -> "Options":
         """Return the same with some inputs replaced."""
         return self._replace(inputs=self.inputs._replace(**changes))
 
-    def without_selection(self) -> "Given":
+    def without_selection(self) -> "Options":
         """Return the same paths for a job that selects partitions itself."""
         return self.with_inputs(topic=None, topic_regex=None, partition=None, exclude_internal=False)
 
@@ -354,7 +354,7 @@ class Command(NamedTuple):
     """
 
     name: str
-    given: Given
+    options: Options
     job: "Map | None" = None
     job_of: "Callable[[FileSet], Map] | None" = None
     accepts: frozenset[str] = frozenset({PARTITION})

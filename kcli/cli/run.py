@@ -57,7 +57,7 @@ NEED_PAYLOADS = frozenset({"compact", "replica diff", "replica fingerprint"})
 
 def run(command: Command) -> None:
     """Run a command's job over what the paths lead to and print its rows; always ends with typer.Exit."""
-    inputs, output, engine = command.given
+    inputs, output, engine = command.options
     with boundary(verbose=output.verbose):
         summary = new_summary(output, command.name)
         make_engine = engine_of(engine)

@@ -240,7 +240,7 @@ def _in_plain_words(message: str, number_type: Any) -> str:
 def unfold_options(command: Callable[..., Command | None]) -> Callable[..., None]:
     """Return the command as typer shall see it, in one error boundary; what it returns is run.
 
-    Parameters that are NamedTuples of options, such as `Inputs`, or of such, as `Given`, are unfolded after
+    Parameters that are NamedTuples of options, such as `Inputs`, or of such, as `Options`, are unfolded after
     the command's own, which keep their defaults in the NamedTuples.
     """
     parameters = inspect.signature(command).parameters.values()
