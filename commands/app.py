@@ -55,7 +55,7 @@ class Commands(GroupOfCommands):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.made: dict[tuple[str | None, ...], Any] = {}
+        self.cache: dict[tuple[str | None, ...], Any] = {}
         """Commands by name and what is named below them: each takes a while to make."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
@@ -76,16 +76,16 @@ class Commands(GroupOfCommands):
         self.named_below = args[1:2]
         return super().resolve_command(ctx, args)
 
-    def advice(self, path: str, word: str, names: list[str]) -> str:
+    def advice(self, path: str, name: str, names: list[str]) -> str:
         """Return what to type in place of a word that is no command: other tools have words of their own."""
-        if word in OTHER_WORDS:
-            return f"{OTHER_WORDS[word]} answers that"
-        return super().advice(path, word, names)
+        if name in OTHER_WORDS:
+            return f"{OTHER_WORDS[name]} answers that"
+        return super().advice(path, name, names)
 
-    def make_context(self, *args: Any, **more: Any) -> Any:
+    def make_context(self, *args: Any, **extra: Any) -> Any:
         """Return the context of the options before the command."""
         with in_own_words():
-            return super().make_context(*args, **more)
+            return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; what is wrong with its words is said as all errors are."""
@@ -101,9 +101,9 @@ class Commands(GroupOfCommands):
         if cmd_name not in COMMAND_NAMES:
             return None
         group = _group(cmd_name)
-        named = [one for one in group.registered_commands if one.name in self.named_below]
-        key = (cmd_name, *(one.name for one in named))
-        if key not in self.made:
+        named = [info for info in group.registered_commands if info.name in self.named_below]
+        key = (cmd_name, *(info.name for info in named))
+        if key not in self.cache:
             if named and named != group.registered_commands:
                 group = copy(group)
                 group.registered_commands = named
@@ -114,8 +114,8 @@ class Commands(GroupOfCommands):
             version = copy(next(parameter for parameter in self.params if parameter.name == "version"))
             version.expose_value = False
             _finish(command, (cmd_name,), version)
-            self.made[key] = command
-        return self.made[key]
+            self.cache[key] = command
+        return self.cache[key]
 
 
 OTHER_WORDS = {

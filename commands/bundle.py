@@ -59,7 +59,7 @@ def bundle(
             summary.failures.append(Failure("", "nothing-matched", None, None, nothing_matched(file_set)))
             return
         summary.failures.extend(topics_not_found(file_set, inputs))
-        refuse_log_dirs(f"--out {out}", out, {os.path.realpath(one) for one in file_set.log_dirs})
+        refuse_log_dirs(f"--out {out}", out, {os.path.realpath(log_dir) for log_dir in file_set.log_dirs})
         job = Bundle(file_set, server_properties(inputs), reading)
         with writing(f"--out {out}"):
             os.makedirs(os.path.dirname(out) or ".", exist_ok=True)

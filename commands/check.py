@@ -52,20 +52,20 @@ def check(
             state = IncrementalState(text, records=records)
         except StateError as error:
             raise UsageError(f"--since {since}: {error}") from error
-    scan_options = ScanOptions(
+    scan = ScanOptions(
         max_batch_bytes=reading.max_batch_bytes,
         rate=reading.bytes_per_second,
         cold=reading.is_cold,
         rows=frozenset(),
     )
     try:
-        run(made("check", options, scan_options, records=records, quick=quick, state=state, version=version))
+        run(check_command("check", options, scan, records=records, quick=quick, state=state, version=version))
     finally:
         if state and since:
             replace_file("--since", since, state.dumps())
 
 
-def made(
+def check_command(
     name: str,
     options: Options,
     scan_options: "ScanOptions",
@@ -105,8 +105,7 @@ def made(
 
     def job_of(file_set: "FileSet") -> CheckLog:
         metadata.extend(metadata_of(file_set))
-        known = known_settings(metadata)
-        request = StartRequest(version=version or NEWEST, known=known, selection=selection)
+        request = StartRequest(version=version or NEWEST, known=known_settings(metadata), selection=selection)
         return CheckLog(scan, records, quick, broker_starts.with_plans(request, plans), query)
 
     def reduce_of(file_set: "FileSet") -> "Reduce":

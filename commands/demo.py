@@ -130,9 +130,9 @@ def _run_all(folder: str, steps: tuple[tuple[str, str], ...]) -> int:
             if sentence:
                 typer.echo(sentence)
             typer.echo(typer.style(f"$ kcli {line}", bold=True) if is_colored("auto") else f"$ kcli {line}")
-            words = shlex.split(line)
-            more = () if words[0] == "explain" else AS_ON_A_TERMINAL
-            status = int(app([*words, *more], standalone_mode=False) or 0)
+            arguments = shlex.split(line)
+            display_options = () if arguments[0] == "explain" else AS_ON_A_TERMINAL
+            status = int(app([*arguments, *display_options], standalone_mode=False) or 0)
             if "stdout" in lost:
                 break
             typer.echo("")
@@ -141,8 +141,8 @@ def _run_all(folder: str, steps: tuple[tuple[str, str], ...]) -> int:
     return ExitStatus.CLEAN
 
 
-def _unpack(folder: str, word: str) -> None:
-    """Unpack every tar of the package into `folder`, or nothing; `word`: how the folder was given."""
+def _unpack(folder: str, argument: str) -> None:
+    """Unpack every tar of the package into `folder`, or nothing; `argument`: how the folder was given."""
     import shutil
     import tarfile
     from importlib import resources
@@ -152,7 +152,7 @@ def _unpack(folder: str, word: str) -> None:
         raise MissingError(
             "this installation of kcli has no demo files; install it from a wheel or a full checkout"
         )
-    with writing(word), ExitStack() as undo:
+    with writing(argument), ExitStack() as undo:
         undo.callback(shutil.rmtree, os.path.join(folder, FOLDER), ignore_errors=True)
         for entry in packed:
             with entry.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:

@@ -36,8 +36,8 @@ def diff(
             return
         for earlier, newest in pairs if last is None and not output.quiet else ():
             named = {"alone": newest} if earlier is None else {"before": earlier, "now": newest}
-            for word, run in named.items():
-                say(f"{word:6}  {run.path}  {iso(run.started_timestamp)}  {run.kind}")
+            for label, run in named.items():
+                say(f"{label:6}  {run.path}  {iso(run.started_timestamp)}  {run.kind}")
         compared = [(earlier, newest) for earlier, newest in pairs if earlier is not None]
         summary.inputs = 2 * len(compared)
         for outcome in jobs.outcomes(compared, all_of_them=all_partitions):

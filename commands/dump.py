@@ -23,7 +23,7 @@ TEXT_WORD = "text"
 
 def dump(
     *,
-    asked: DumpOptionGroups,
+    groups: DumpOptionGroups,
     options: Options,
 ) -> Command:
     """Print what files hold: batches or records of logs, entries of all others.
@@ -34,21 +34,21 @@ def dump(
     Example: kcli dump --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
     inputs, output, _ = options
-    if asked.contents.layout and output.format is None and output.out is None:
+    if groups.contents.layout and output.format is None and output.out is None:
         output = output._replace(format=TEXT_WORD)
-    _refuse_contradictions(asked, output)
+    _refuse_contradictions(groups, output)
     from kcli.dump.job import Dump
 
-    dump_options = _job_options(asked, output)
+    dump_options = _job_options(groups, output)
     some = bool(inputs.topic or inputs.topic_regex or inputs.partition)
-    inputs = inputs.with_paths(asked.tool.paths())._replace(include_leftovers=True)
+    inputs = inputs.with_paths(groups.tool.paths())._replace(include_leftovers=True)
     options = options._replace(inputs=inputs, output=output)
     return _command(Dump(dump_options, only_partitions=some), dump_options, options)
 
 
-def _refuse_contradictions(asked: DumpOptionGroups, output: Output) -> None:
+def _refuse_contradictions(groups: DumpOptionGroups, output: Output) -> None:
     """Raise UsageError for options that exclude each other."""
-    contents, selection, tool, checks = asked
+    contents, selection, tool, checks = groups
     if contents.layout and (contents.redact or contents.bytes_as):
         raise UsageError("--layout shows bytes as they are: not with --redact or --bytes")
     if selection.tail is not None and checks.max_bytes != INT32:
@@ -61,11 +61,11 @@ def _refuse_contradictions(asked: DumpOptionGroups, output: Output) -> None:
         raise UsageError("--only, --columns, --where and --sort are about rows; -o text prints lines")
 
 
-def _job_options(asked: DumpOptionGroups, output: Output) -> "DumpOptions":
+def _job_options(groups: DumpOptionGroups, output: Output) -> "DumpOptions":
     """Return the options of the job."""
     from kcli.dump.options import DumpOptions
 
-    contents, selection, tool, checks = asked
+    contents, selection, tool, checks = groups
     as_text, layout = output.format == TEXT_WORD, contents.layout
     topic = tool.topic() or contents.topic()
     record_filter = selection.record_filter()
@@ -114,15 +114,15 @@ def _command(job: "Dump", dump_options: "DumpOptions", options: Options) -> Comm
             f"--only {output.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
             "decide)"
         )
-    part = SHOWN_RANGE if dump_options.records else BATCHES_RANGE
+    size = SHOWN_RANGE if dump_options.records else BATCHES_RANGE
     if engine.uses_spark and output.out is not None and _takes_blocks(output):
-        part = WRITTEN_RANGE  # the workers write it; a page, and text, this process
+        size = WRITTEN_RANGE  # the workers write it; a page, and text, this process
     splits = job.comes_in_pieces and (engine.jobs > 1 or engine.uses_spark)
     # --limit counts lines of text: some rows print none
-    shown = output._replace(limit=None if dump_options.text else output.limit)
+    row_output = output._replace(limit=None if dump_options.text else output.limit)
     return Command(
         "dump",
-        options._replace(output=shown),
+        options._replace(output=row_output),
         job,
         accepts=DUMP_ACCEPTS,
         expand=job.expand,
@@ -134,7 +134,7 @@ def _command(job: "Dump", dump_options: "DumpOptions", options: Options) -> Comm
             stop_at_limit=True,
         ),
         possible_types=job.row_types,
-        split=partial(split_logs, size=part) if splits else None,
+        split=partial(split_logs, size=size) if splits else None,
         reduce=(lambda _: drop_after_end) if splits else None,
         unbounded_output=not dump_options.selects and dump_options.limit is None,
     )
@@ -151,5 +151,5 @@ def _takes_blocks(output: Output) -> bool:
     """Whether rows are written as they come, as those of other commands: not as a page, not as lines."""
     from kcli.output.formats import format_of
 
-    found = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
-    return found is not None and found.takes_blocks
+    output_format = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
+    return output_format is not None and output_format.takes_blocks

@@ -195,10 +195,10 @@ def check(*, options: Options) -> Command:
 
     Example: kcli epoch check /var/lib/kafka/data
     """
-    from commands.check import made
+    from commands.check import check_command
     from kcli.jobs.log_pass.scan import ScanOptions
 
-    return made("epoch check", options, ScanOptions(rows=frozenset()), codes=EPOCH_CODES)
+    return check_command("epoch check", options, ScanOptions(rows=frozenset()), codes=EPOCH_CODES)
 
 
 def _cache(source: str, broker: str) -> dict[str, str | bool]:
@@ -211,10 +211,10 @@ def _fence(current: int | None, metadata: str | None) -> "Fence":
     return Fence(current=-1 if current is None else current, metadata=metadata_path(metadata))
 
 
-def _position(word: str) -> "Position":
+def _position(text: str) -> "Position":
     from kcli.kafka.replication.consumer_positions import Position
 
-    offset, _, epoch = word.partition(":")
+    offset, _, epoch = text.partition(":")
     if not epoch:
-        raise UsageError(f"--position {word!r}: expected OFFSET:EPOCH, as 1200:4")
+        raise UsageError(f"--position {text!r}: expected OFFSET:EPOCH, as 1200:4")
     return Position(integer(offset, "offset", 0, INT64), integer(epoch, "leader epoch", -1, INT32))

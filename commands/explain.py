@@ -18,7 +18,7 @@ def explain(codes: list[str] | None = argument("[CODE]...", "e.g. EPOCH-001; non
             typer.echo(hanging(f"{code}  {rule.severity:7}  ", rule.title))
     for code in map(str.upper, codes or ()):
         if code not in CATALOGUE:
-            near = f"did you mean {other}?" if (other := _with_digits(code)) in CATALOGUE else ""
+            near = f"did you mean {spelling}?" if (spelling := _with_digits(code)) in CATALOGUE else ""
             advice = near or did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"
             raise UsageError(f"explain {code}: no such code; {advice}")
         rule = CATALOGUE[code]

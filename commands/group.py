@@ -24,7 +24,7 @@ class GroupOptions(NamedTuple):
     at: str | None = moment("Records", "__consumer_offsets")
 
 
-def _command(name: str, options: Options, job: Any, groups: GroupOptions, **more: Any) -> Command:
+def _command(name: str, options: Options, job: Any, groups: GroupOptions, **fields: Any) -> Command:
     """Return the command of a job of `kcli.jobs.group` with the query that the options make."""
     from formats.names import CONSUMER_OFFSETS
     from kcli.jobs import group as jobs
@@ -39,7 +39,7 @@ def _command(name: str, options: Options, job: Any, groups: GroupOptions, **more
         selection=options.inputs.selection(),
         last_offset=last_offset,
         last_time_ms=last_time,
-        **more,
+        **fields,
     )
     is_any = not names or "*" in names
     message = None if is_any else f"no group here is {' or '.join(names)}: kcli group list shows all"
@@ -111,8 +111,8 @@ def offsets(
         options = options._replace(output=options.output._replace(columns=columns, no_headers=True))
     from kcli.jobs import group as jobs
 
-    more = {"removed": everything, "resets": line_format is not None}
-    return _command("group offsets", options, jobs.offsets, groups, **more)
+    fields = {"removed": everything, "resets": line_format is not None}
+    return _command("group offsets", options, jobs.offsets, groups, **fields)
 
 
 @app.command("members")

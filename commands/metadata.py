@@ -25,13 +25,13 @@ OF_TOPICS = frozenset({"topics", "partitions", "configs"})
 SECRETS = option("--secrets", "Show the values of secret settings.")
 
 
-def _command(name: str, options: Options, job: Any, query: "MetadataQuery", **more: Any) -> Command:
+def _command(name: str, options: Options, job: Any, query: "MetadataQuery", **fields: Any) -> Command:
     from kcli.jobs.cluster_metadata import only_metadata_logs
     from kcli.jobs.metadata import metadata as jobs
 
     accepts = jobs.METADATA_FILES
-    made = Command(name, options, partial(job, query=query), accepts=accepts, expand=only_metadata_logs)
-    return made._replace(topics=RowTopics(partial(jobs.topics, query)), **more)
+    command = Command(name, options, partial(job, query=query), accepts=accepts, expand=only_metadata_logs)
+    return command._replace(topics=RowTopics(partial(jobs.topics, query)), **fields)
 
 
 class ImageOptions(NamedTuple):
@@ -40,19 +40,19 @@ class ImageOptions(NamedTuple):
     at: str | None = moment("Records", "the metadata log")
     secrets: bool = SECRETS
 
-    def query(self, options: Options, **more: Any) -> "MetadataQuery":
+    def query(self, options: Options, **fields: Any) -> "MetadataQuery":
         """Return the query of a job."""
         from kcli.jobs.metadata.metadata import MetadataQuery
 
         selection = options.inputs.selection()
-        return MetadataQuery(selection=selection, until=_until(self.at), secrets=self.secrets, **more)
+        return MetadataQuery(selection=selection, until=_until(self.at), secrets=self.secrets, **fields)
 
 
-def _until(word: str | None) -> "Until":
+def _until(text: str | None) -> "Until":
     """Return the last record that counts."""
     from kcli.kafka.kraft.metadata_loader import Until
 
-    return Until(*(INT64 if one is None else one for one in parse_moment(word)))
+    return Until(*(INT64 if limit is None else limit for limit in parse_moment(text)))
 
 
 @app.command("show")
@@ -68,12 +68,12 @@ def show(*, image: ImageOptions, options: Options) -> Command:
     from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS
     from kcli.rows import row_types
 
-    kinds, rest = _without_kinds(options, IMAGE_KINDS)
+    kinds, options = _without_kinds(options, IMAGE_KINDS)
     query = image.query(options, kinds=kinds)
     _refuse_without_topics(query, kinds)
     types = dict(zip(["", *IMAGE_KINDS], row_types("metadata show"), strict=True))
     answer = Answer(possible=frozenset(types[kind].name for kind in kinds or ("",)))
-    return _command("metadata show", rest, jobs.show, query, answer=answer)
+    return _command("metadata show", options, jobs.show, query, answer=answer)
 
 
 @app.command("history")
@@ -103,18 +103,18 @@ def history(
     )
 
 
-def _names_and_paths(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
+def _names_and_paths(arguments: list[str]) -> tuple[tuple[str, ...], list[str]]:
     """Return the words that name topics or partitions, also by directories, and those that are paths."""
     from formats.names import CLUSTER_METADATA, parse_partition_dir
 
-    def is_path(word: str) -> bool:
-        if os.sep in word or word == "-" or has_magic(word):
+    def is_path(argument: str) -> bool:
+        if os.sep in argument or argument == "-" or has_magic(argument):
             return True
-        name = parse_partition_dir(word)
-        return os.path.lexists(word) and (name is None or name.topic == CLUSTER_METADATA)
+        name = parse_partition_dir(argument)
+        return os.path.lexists(argument) and (name is None or name.topic == CLUSTER_METADATA)
 
-    names = tuple(word for word in words if not is_path(word))
-    return names, [word for word in words if is_path(word)]
+    names = tuple(argument for argument in arguments if not is_path(argument))
+    return names, [argument for argument in arguments if is_path(argument)]
 
 
 @app.command("diff")
@@ -158,19 +158,19 @@ def export(*, image: ImageOptions, options: Options) -> Command:
     """
     from kcli.jobs.metadata import export as jobs
 
-    kinds, rest = _without_kinds(options, jobs.EXPORTED)
+    kinds, options = _without_kinds(options, jobs.EXPORTED)
     query = image.query(options, kinds=kinds)
     _refuse_without_topics(query, kinds or jobs.EXPORTED)
     answer = Answer(text=jobs.lines)
-    return _command("metadata export", rest, jobs.export, query, answer=answer)
+    return _command("metadata export", options, jobs.export, query, answer=answer)
 
 
 def _without_kinds(options: Options, kinds: Collection[str]) -> tuple[tuple[str, ...], Options]:
     """Return the kinds among the words before the paths, and the options without them."""
-    words = options.inputs.paths or []
-    kinds_asked = tuple(dict.fromkeys(word for word in words if word in kinds))
-    rest = [word for word in words if word not in kinds]
-    return kinds_asked, options.with_inputs(paths=rest)
+    arguments = options.inputs.paths or []
+    named_kinds = tuple(dict.fromkeys(argument for argument in arguments if argument in kinds))
+    paths = [argument for argument in arguments if argument not in kinds]
+    return named_kinds, options.with_inputs(paths=paths)
 
 
 def _refuse_without_topics(query: "MetadataQuery", kinds: Collection[str]) -> None:

@@ -86,18 +86,18 @@ def _rows(
             raise UsageError(f"{option} {word_of(value)}: expected {expected}") from error
 
 
-def _numbered(word: str) -> tuple[str, int]:
+def _numbered(text: str) -> tuple[str, int]:
     """Return what is before the last colon, and the number after it; ValueError without one."""
-    name, _, number = word.rpartition(":")
+    name, _, number = text.rpartition(":")
     if not number.isascii() or not number.isdecimal() or len(number) > len(str(INT32)) or int(number) > INT32:
-        raise ValueError(word)
+        raise ValueError(text)
     return name, int(number)
 
 
-def _share_partition(word: str) -> tuple[str, str, int]:
+def _share_partition(text: str) -> tuple[str, str, int]:
     """Return group, topic id and partition; ValueError where one of them is missing."""
-    rest, partition = _numbered(word)
-    group, _, topic_id = rest.rpartition(":")
+    prefix, partition = _numbered(text)
+    group, _, topic_id = prefix.rpartition(":")
     if not group:
-        raise ValueError(word)
+        raise ValueError(text)
     return group, topic_id, partition

@@ -53,15 +53,15 @@ def report(
     _refuse(out, listed)
     begin_run()
     paths = listed if inputs.paths or inputs.files_from else []
-    given = {"kafka_version": kafka_version, "metadata": metadata, "jobs": jobs if jobs > 1 else None}
+    options = {"kafka_version": kafka_version, "metadata": metadata, "jobs": jobs if jobs > 1 else None}
     sections = []
     for name in SECTIONS:
         if sys.stderr.isatty():
             say(f"{name} ...")
         command = command_of(app, name.split())
-        taken = {parameter.name for parameter in command.params}
-        words = [text for option_name, text in _words(inputs, given) if option_name in taken]
-        sections.append(section_of(name, command, words, paths))
+        parameters = {parameter.name for parameter in command.params}
+        arguments = [text for option_name, text in _arguments(inputs, options) if option_name in parameters]
+        sections.append(section_of(name, command, arguments, paths))
     now_ms = clock_ms()
     version = kafka_version or f"{'.'.join(map(str, NEWEST[:2]))}, log dirs of ZooKeeper as 3.9"
     blocks = report_blocks(sections, now_ms, version, ["kcli", *sys.argv[1:]])
@@ -73,14 +73,14 @@ def report(
     raise typer.Exit(exit_status(sections))
 
 
-def _words(inputs: Inputs, given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _arguments(inputs: Inputs, options: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the names of the options that are given, paths apart, with their words."""
-    for name, value in {**inputs._asdict(), **given}.items():
+    for name, value in {**inputs._asdict(), **options}.items():
         if name in {"paths", "files_from", "nul"} or value is None or value is False:
             continue
         option_name = f"--{name.replace('_', '-')}"
-        for one in value if isinstance(value, list) else [value]:
-            yield name, option_name if one is True else f"{option_name}={one}"
+        for item in value if isinstance(value, list) else [value]:
+            yield name, option_name if item is True else f"{option_name}={item}"
 
 
 def _refuse(out: str, paths: list[str]) -> None:

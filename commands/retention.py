@@ -69,21 +69,21 @@ def settings_of_server(inputs: Inputs) -> dict[str, str]:
     return server
 
 
-def settings_in(words: Iterable[str]) -> dict[str, str]:
+def settings_in(assignments: Iterable[str]) -> dict[str, str]:
     """Return the settings in `name=value` words; UsageError for one that retention does not ask for."""
     from kcli.kafka.kraft.log_config import TOPIC_SETTINGS
 
     settings: dict[str, str] = {}
-    for word in words:
-        name, is_set, value = word.partition("=")
+    for assignment in assignments:
+        name, is_set, value = assignment.partition("=")
         if not is_set:
-            raise UsageError(f"setting {word}: expected NAME=VALUE, such as retention.ms=86400000")
+            raise UsageError(f"setting {assignment}: expected NAME=VALUE, such as retention.ms=86400000")
         if name not in TOPIC_SETTINGS:
             raise UsageError(f"setting {name}: expected one of {', '.join(TOPIC_SETTINGS)}")
         if name in settings:
             raise UsageError(f"setting {name}: given twice")
         expected = TOPIC_SETTINGS[name].refusal(value)
         if expected:
-            raise UsageError(f"setting {word}: expected {expected}")
+            raise UsageError(f"setting {assignment}: expected {expected}")
         settings[name] = value
     return settings

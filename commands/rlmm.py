@@ -146,15 +146,15 @@ def state(
         "--next-txn": None if next_txn is None else partial(next_one, at=_position("--next-txn", next_txn)),
         "--highest": None if highest is None else partial(jobs.highest, epoch=highest),
     }
-    asked = [name for name, query in queries.items() if query is not None]
-    if len(asked) > 1:
-        raise UsageError(f"{asked[0]}, {asked[1]}: one question at a time")
-    if deleted and asked:
-        raise UsageError(f"--deleted with {asked[0]}: for the list of all segments")
+    questions = [name for name, query in queries.items() if query is not None]
+    if len(questions) > 1:
+        raise UsageError(f"{questions[0]}, {questions[1]}: one question at a time")
+    if deleted and questions:
+        raise UsageError(f"--deleted with {questions[0]}: for the list of all segments")
     if (source == EVENT_SOURCES[0] and replay) or (source == EVENT_SOURCES[1] and history is not None):
         raise UsageError(f"{REPLAY if replay else HISTORY} with --from {source}: there is no such answer")
     types = {HISTORY: rows.RemoteHistoryRow, "--highest": rows.RemoteHighestRow, REPLAY: rows.RemoteReplayRow}
-    row = types.get(asked[0] if asked else "", rows.RemoteSegmentRow)
+    row = types.get(questions[0] if questions else "", rows.RemoteSegmentRow)
     query = EventQuery(options.inputs.selection(), *parse_moment(at))
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
@@ -163,14 +163,14 @@ def state(
     elif replay:
         job, source = partial(jobs.replays, query=query), EVENT_SOURCES[1]
     else:
-        answer = queries[asked[0]] if asked else jobs.every_segment
+        answer = queries[questions[0]] if questions else jobs.every_segment
         job = partial(jobs.state, query=query, answer=answer, keeps_deleted=deleted)
     return Command(
         "rlmm state",
         options,
         job,
         answer=Answer(possible=names_of(row)),
-        topics=RowTopics(topics, may_have_no_rows=bool(asked)),
+        topics=RowTopics(topics, may_have_no_rows=bool(questions)),
         without_rows=None if history is None else f"no event here is about segment {history}",
         accepts=jobs.EVENT_SOURCE_KINDS,
         expand=partial(jobs.expand_source, source, selection=query.selection),
@@ -285,27 +285,27 @@ def partition(
     run_rows("rlmm partition", partition_rows(user_partitions, count), output)
 
 
-def _named(word: str, expected: str = "TOPIC:PARTITION, such as orders:0, or :0..3") -> list[tuple[str, int]]:
+def _named(text: str, expected: str = "TOPIC:PARTITION, such as orders:0, or :0..3") -> list[tuple[str, int]]:
     """Return what comes before the last colon, with each partition after it."""
-    name, _, numbers = word.rpartition(":")
+    name, _, numbers = text.rpartition(":")
     try:
         partitions = parse_integers("partition", [numbers], 0, INT32)
     except WordError as error:
-        raise UsageError(f"{word}: expected {expected}") from error
+        raise UsageError(f"{text}: expected {expected}") from error
     if not name:
-        raise UsageError(f"{word}: expected {expected}")
+        raise UsageError(f"{text}: expected {expected}")
     return [(name, partition) for partition in partitions]
 
 
-def _user_partitions(word: str) -> list[tuple[str, int]]:
+def _user_partitions(text: str) -> list[tuple[str, int]]:
     from formats.errors import FormatError
     from formats.primitives import uuid_bytes
 
-    named = _named(word, "TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3")
+    named = _named(text, "TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3")
     try:
         uuid_bytes(named[0][0], "topic id")
     except FormatError as error:
-        raise UsageError(f"{word}: expected a topic id of 22 characters, as in partition.metadata") from error
+        raise UsageError(f"{text}: expected a topic id of 22 characters, as in partition.metadata") from error
     return named
 
 
@@ -374,8 +374,8 @@ def bootstrap(
             message = "no event is about what was asked for"
             summary.failures.append(Failure("", "nothing-matched", None, None, message))
 
-    both = names_of(RemoteSegmentRow, RlmmClusterOffsetRow)
-    of_state = Answer(possible=both, default_type="remote_segment", single_view=True)
+    types = names_of(RemoteSegmentRow, RlmmClusterOffsetRow)
+    of_state = Answer(possible=types, default_type="remote_segment", single_view=True)
     answer = Answer(possible=names_of(RlmmEventRow), text=kafka_lines) if events else of_state
     run_answer("rlmm bootstrap", rows(), output, summary, answer)
 
@@ -542,11 +542,11 @@ def retention(
     from kcli.jobs.rlmm import tiers
 
     now_ms = parse_time(at)
-    both = (retention_ms, local_retention_ms, "ms"), (retention_bytes, local_retention_bytes, "bytes")
-    for whole, local, name in both:
-        if whole is not None and local is not None and whole >= 0 and (local == -1 or local > whole):
-            whole_words = f"--retention-{name} {whole}"
-            raise UsageError(f"--local-retention-{name} {local}: a broker refuses more than {whole_words}")
+    pairs = (retention_ms, local_retention_ms, "ms"), (retention_bytes, local_retention_bytes, "bytes")
+    for total, local, unit in pairs:
+        if total is not None and local is not None and total >= 0 and (local == -1 or local > total):
+            total_option = f"--retention-{unit} {total}"
+            raise UsageError(f"--local-retention-{unit} {local}: a broker refuses more than {total_option}")
     limits = {
         "retention.ms": retention_ms,
         "retention.bytes": retention_bytes,
@@ -584,8 +584,8 @@ def follow(
     file_set = find([leader, *(remote_metadata or [])], Selection())
     if file_set.failures:
         raise UsageError(str(file_set.failures[0]))
-    metadata = [each for each in file_set.targets if each.name and each.name.topic == REMOTE_LOG_METADATA]
-    leaders = [each for each in file_set.targets if each.name and each.name.topic not in NEVER_TIERED]
+    metadata = [log for log in file_set.targets if log.name and log.name.topic == REMOTE_LOG_METADATA]
+    leaders = [log for log in file_set.targets if log.name and log.name.topic not in NEVER_TIERED]
     selection = options.inputs.selection()
     return Command(
         "rlmm follow",

@@ -22,9 +22,9 @@ def runbook(
     all_of_them = runbooks()
     if name is None:
         width = max(map(len, all_of_them))
-        for known, listed in all_of_them.items():
-            typer.echo(hanging(f"{known:{width}}  ", listed.question))
-            typer.echo(hanging(f"{'':{width}}  ", listed.answer))
+        for runbook_name, entry in all_of_them.items():
+            typer.echo(hanging(f"{runbook_name:{width}}  ", entry.question))
+            typer.echo(hanging(f"{'':{width}}  ", entry.answer))
     elif name in all_of_them:
         typer.echo(all_of_them[name].text, nl=False)
     else:

@@ -46,9 +46,9 @@ def submit_command(
         raise UsageError(
             "submit-command: expected a kcli command line after --, for example -- ls /data/kafka"
         )
-    for word in conf or ():
-        if not all(word.partition("=")[:2]):
-            raise UsageError(f"--conf {word}: expected KEY=VALUE")
+    for setting in conf or ():
+        if not all(setting.partition("=")[:2]):
+            raise UsageError(f"--conf {setting}: expected KEY=VALUE")
     line, needs_directory = _over_spark(words)
     directory = os.path.abspath(folder)
     try:
@@ -74,28 +74,28 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     """
     if words[0] == "sql":
         raise UsageError("submit-command: sql runs on DuckDB; kcli help spark shows the same views in Spark")
-    given, rest = _parsed(words)
-    first = len(words) - len(rest)
+    parameters, arguments = _parsed(words)
+    first = len(words) - len(arguments)
     named = " ".join(words[:first])
-    if "spark" not in given or "paths" not in given:
+    if "spark" not in parameters or "paths" not in parameters:
         raise UsageError(
             f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it "
             "here"
         )
-    if given["jobs"] > 1:
+    if parameters["jobs"] > 1:
         raise UsageError("submit-command: --jobs and Spark both spread the work: leave out --jobs")
     for name in ("spark_master", "spark_remote", "spark_conf"):
-        if given[name]:
+        if parameters[name]:
             instead = "--conf" if name == "spark_conf" else "--master"
             raise UsageError(
                 f"submit-command: --{name.replace('_', '-')} is for a kcli that starts Spark itself: use "
                 f"{instead} before --"
             )
-    option_paths = [given[name] for name in ("files_from", "server_config", "out") if given[name]]
-    paths = [*(given["paths"] or ()), *(given.get("files") or "").split(","), *option_paths]
-    if not any(path and path != given["out"] for path in paths):
+    option_paths = [parameters[name] for name in ("files_from", "server_config", "out") if parameters[name]]
+    paths = [*(parameters["paths"] or ()), *(parameters.get("files") or "").split(","), *option_paths]
+    if not any(path and path != parameters["out"] for path in paths):
         raise UsageError(f"submit-command: kcli {named}: expected at least one PATH")
-    line = words if given["spark"] else [*words[:first], "--spark", *words[first:]]
+    line = words if parameters["spark"] else [*words[:first], "--spark", *words[first:]]
     return line, any(path not in {"", "-"} and not os.path.isabs(path) for path in paths)
 
 
@@ -104,9 +104,9 @@ def _parsed(words: list[str]) -> tuple[dict[str, Any], list[str]]:
     from commands.app import app as kcli
 
     command: Any = typer.main.get_command(kcli)
-    rest = list(words)
+    arguments = list(words)
     while hasattr(command, "list_commands"):
-        name = rest.pop(0) if rest else ""
+        name = arguments.pop(0) if arguments else ""
         below = command.get_command(None, name)
         if below is None:
             raise UsageError(
@@ -115,6 +115,6 @@ def _parsed(words: list[str]) -> tuple[dict[str, Any], list[str]]:
             )
         command = below
     try:
-        return command.make_context("kcli", list(rest)).params, rest
+        return command.make_context("kcli", list(arguments)).params, arguments
     except WRONG_WORDS as error:
         raise UsageError(f"submit-command: kcli {' '.join(words)}: {usage_words(error)}") from error

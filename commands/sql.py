@@ -73,8 +73,8 @@ def _finder(inputs: Inputs, output: Output) -> "Find":
             file_set, summary = readable(find_listed(listed, users, inputs)), new_summary(output)
             selected = len(file_set.targets)
             if users.names:  # what is known of these topics is in the partitions of others
-                others = find_listed(listed, Selection(topics=TOPICS_OF_USERS), inputs).targets
-                file_set.targets += [one for one in others if not users.wants(one.name)]
+                internal_targets = find_listed(listed, Selection(topics=TOPICS_OF_USERS), inputs).targets
+                file_set.targets += [target for target in internal_targets if not users.wants(target.name)]
         summary.failures.extend(map(failure_of, file_set.failures))
         summary.inputs = selected + len(file_set.failures)
         if not summary.inputs:

@@ -106,7 +106,7 @@ def startup(
         else:
             message = nothing_matched(file_set) + other_topics(inputs)
             missing = [Failure("", "nothing-matched", None, None, message)]
-        failures = [FileError(one.path, one.error, one.message) for one in missing]
+        failures = [FileError(failure.path, failure.error, failure.message) for failure in missing]
         return replace(expanded, failures=[*expanded.failures, *failures])
 
     def job_of(file_set: "FileSet") -> "Map":

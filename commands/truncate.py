@@ -189,8 +189,8 @@ def _rescue_to(path: str, output: Output) -> "OnOutcomes":
         raise RefusedError(
             f"--rescue {path}: this exists, and may have what an earlier run saved; choose another name"
         )
-    for name, other in (("--out", output.out), ("--findings", output.findings)):
-        if other is not None and os.path.abspath(other) == os.path.abspath(path):
+    for name, destination in (("--out", output.out), ("--findings", output.findings)):
+        if destination is not None and os.path.abspath(destination) == os.path.abspath(path):
             raise UsageError(f"--rescue {path}: {name} names the same file")
 
     def along(outcomes: "Iterator[Outcome]", units: "list[Unit]") -> "Iterator[Outcome]":
