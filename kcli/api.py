@@ -129,7 +129,7 @@ class Result:
     def _row_type(self, only: str | None) -> "RowType":
         from kcli.rows import type_name
 
-        types = {one.name: one for one in self.row_types}
+        types = {row_type.name: row_type for row_type in self.row_types}
         names = [only] if only is not None else [*dict.fromkeys(map(type_name, self.rows))] or [*types][:1]
         if len(names) > 1 or not types.keys() >= {*names}:
             raise UsageError(f"{self.command} has rows of several types: only= one of {', '.join(types)}")
@@ -152,33 +152,32 @@ def run(command: str, *words: Word, **options: object) -> Result:
     from kcli.output.view import View
 
     begin_run()
-    known = _command(command)
-    line = [*_words(command, options), "--", *_flat(words)]
+    line = [*_option_arguments(command, options), "--", *_flat(words)]
     rows: list[Item] = []
     lines: list[str] = []
     ends: list[tuple[tuple[RowType, ...], RunSummary]] = []
 
-    def take(view: View, given: "Iterator[Item]", summary: RunSummary) -> None:
-        rows.extend(view.chosen(given))
+    def take(view: View, items: "Iterator[Item]", summary: RunSummary) -> None:
+        rows.extend(view.chosen(items))
         ends.append((view.types, summary))
 
     with _api_errors():
-        run_for(Caller(take, lines), known, command, line)
+        run_for(Caller(take, lines), _command(command), command, line)
     if not ends:  # a statement of SQL that gives no rows
         return Result(command, [], [], [], lines, 0, ())
     ((row_types, summary),) = ends
     findings, errors = summary.messages()
-    return Result(command, rows, [*map(_found, findings)], errors, lines, int(summary.status()), row_types)
+    return Result(command, rows, [*map(_reported, findings)], errors, lines, int(summary.status()), row_types)
 
 
 def open(  # noqa: A001 - open(...) is its name
     *paths: Path | Iterable[Path], metadata: Path | None = None
 ) -> "LogDirs":
     """Return what log dirs, partitions or globs lead to; nothing is read yet. `metadata`: a KRaft log."""
-    words = (*_flat(paths),)
-    if not words:
+    names = (*_flat(paths),)
+    if not names:
         raise UsageError("expected at least one path")
-    return LogDirs(words, None if metadata is None else os.fsdecode(metadata))
+    return LogDirs(names, None if metadata is None else os.fsdecode(metadata))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +199,7 @@ class LogDirs:
         from kcli.logdir.targets import Selection
 
         result = self.run("ls", topic=topic, partition=partition)
-        places = {one.shown: one.path for one in find(self.paths, Selection(include_leftovers=True)).targets}
+        places = {log.shown: log.path for log in find(self.paths, Selection(include_leftovers=True)).targets}
         for row in result.rows:
             if row.state == "normal":
                 yield PartitionLog(places.get(row.where.dir, row.where.dir), row, self.metadata)
@@ -271,8 +270,8 @@ class PartitionLog:
         """
         if (offset is None) == (timestamp is None):
             raise UsageError("lookup: expected either offset= or timestamp=")
-        kind, asked = ("timestamp", timestamp) if offset is None else ("offset", offset)
-        return _answer(self.run(f"lookup {kind}", str(asked)))  # type: ignore[no-any-return]
+        kind, value = ("timestamp", timestamp) if offset is None else ("offset", offset)
+        return _answer(self.run(f"lookup {kind}", str(value)))  # type: ignore[no-any-return]
 
     def batches(self, offsets: range | None = None) -> "Iterator[DumpBatchRow]":
         """Return the batches of the log as rows of `kcli dump`, as they are read.
@@ -312,10 +311,10 @@ class PartitionLog:
             return iter(())
         limits = {} if offsets is None else {"offsets": _range(offsets)}
         with _api_errors():
-            asked = query({"view": view, "path": self.path, **limits})
-        return self._rows(asked, blocks=blocks)
+            view_query = query({"view": view, "path": self.path, **limits})
+        return self._rows(view_query, blocks=blocks)
 
-    def _rows(self, asked: "ViewQuery", *, blocks: bool) -> "Iterator[Any]":
+    def _rows(self, query: "ViewQuery", *, blocks: bool) -> "Iterator[Any]":
         from kcli.engine.contract import Job
         from kcli.engine.inline import inline
         from kcli.logdir.find import find
@@ -323,14 +322,15 @@ class PartitionLog:
         from kcli.views.plan import plan_view
 
         with _api_errors():
-            plan = plan_view(asked, find(asked.paths, asked.selection), VIEWS[asked.view].names)
+            plan = plan_view(query, find(query.paths, query.selection), VIEWS[query.view].names)
             errors, findings = [*plan.failures, *plan.refused], [*plan.findings]
             job: Any = plan.job
             for outcome in inline(Job(replace(job, options=replace(job.options, blocks=blocks))), plan.units):
                 yield from outcome.rows
                 findings += outcome.findings
                 errors += [] if outcome.error is None else [outcome.error]
-        _raise_errors(errors, (one for one in map(_found, findings) if one.severity == "error"))
+        reported = map(_reported, findings)
+        _raise_errors(errors, (finding for finding in reported if finding.severity == "error"))
 
 
 Partition = PartitionLog
@@ -385,7 +385,7 @@ def _options_of(command: str) -> dict[str, Any]:
     return {name: each for each in _command(command).params for name in (*each.opts, *each.secondary_opts)}
 
 
-def _words(command: str, options: dict[str, object]) -> Iterator[str]:
+def _option_arguments(command: str, options: dict[str, object]) -> Iterator[str]:
     """Yield the words of options; UsageError for those about what is printed."""
     from kcli.output.formats import IN_PROCESS
 
@@ -403,9 +403,9 @@ def _words(command: str, options: dict[str, object]) -> Iterator[str]:
         values = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
         if not values:
             raise UsageError(f"{key}={value!r}: expected at least one value; None leaves the option out")
-        for one in values:
-            if one is not None:
-                yield f"{name}={_word(one)}"
+        for item in values:
+            if item is not None:
+                yield f"{name}={_argument(item)}"
 
 
 def _flag(key: str, name: str, option: Any, *, is_on: bool) -> Iterator[str]:
@@ -416,18 +416,18 @@ def _flag(key: str, name: str, option: Any, *, is_on: bool) -> Iterator[str]:
     yield from names[:1]
 
 
-def _flat(words: Iterable[object]) -> Iterator[str]:
+def _flat(values: Iterable[object]) -> Iterator[str]:
     """Yield words of a command line, those of lists, too."""
-    for word in words:
-        if isinstance(word, Iterable) and not isinstance(word, (str, bytes, range)):
-            yield from _flat(word)
-        elif word is None or isinstance(word, bool):
-            raise UsageError(f"{word}: expected a path or a word of a command line")
+    for value in values:
+        if isinstance(value, Iterable) and not isinstance(value, (str, bytes, range)):
+            yield from _flat(value)
+        elif value is None or isinstance(value, bool):
+            raise UsageError(f"{value}: expected a path or a word of a command line")
         else:
-            yield _word(word)
+            yield _argument(value)
 
 
-def _word(value: object) -> str:
+def _argument(value: object) -> str:
     """Return a value as a word of a command line."""
     if isinstance(value, range):
         return _range(value)
@@ -453,7 +453,7 @@ def _answer(result: Result) -> Any:
     """Return the one row of an answer; InputError where there is none."""
     rows = _answers(result)
     if len(rows) != 1:
-        reasons = "; ".join(f"{one.code}: {one.message}" for one in result.findings)
+        reasons = "; ".join(f"{finding.code}: {finding.message}" for finding in result.findings)
         message = f"{result.command}: {reasons or f'{len(rows)} rows, expected one'}"
         raise InputError(message, findings=result.findings)
     return rows[0]
@@ -462,16 +462,15 @@ def _answer(result: Result) -> Any:
 def _raise_errors(errors: "Iterable[Failure]", findings: Iterable[ReportedFinding] = ()) -> None:
     """Raise InputError with the first in words, if there are any."""
     failures, problems = [*errors], [*findings]
-    places = [(one.path, one.message) for one in failures] + [
-        (one.path or "", one.message) for one in problems
-    ]
+    places = [(failure.path, failure.message) for failure in failures]
+    places += [(problem.path or "", problem.message) for problem in problems]
     messages = [f"{path}: {message}" if path else message for path, message in places]
     if messages:
-        more = f"; and {len(messages) - 1} more" if len(messages) > 1 else ""
-        raise InputError(f"{messages[0]}{more}", failures, problems)
+        suffix = f"; and {len(messages) - 1} more" if len(messages) > 1 else ""
+        raise InputError(f"{messages[0]}{suffix}", failures, problems)
 
 
-def _found(finding: Any) -> ReportedFinding:
+def _reported(finding: Any) -> ReportedFinding:
     from kcli.output.values import finding_values
 
     values: Any = finding_values(finding)

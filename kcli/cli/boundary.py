@@ -115,9 +115,9 @@ def internal(error: BaseException, *, verbose: int) -> None:
     if verbose >= TRACEBACKS_FROM:
         say("".join(traceback.format_exception(error)).rstrip())
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    location = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     again = "" if verbose >= TRACEBACKS_FROM else "; -vv shows the traceback"
-    say(f"kcli: internal error: {type(error).__name__}: {error}{place}{again}")
+    say(f"kcli: internal error: {type(error).__name__}: {error}{location}{again}")
 
 
 def flush_quietly() -> None:

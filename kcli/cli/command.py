@@ -61,7 +61,7 @@ def option(
     usual: Any = None,
     choices: tuple[str, ...] = (),
     words: Words | None = None,
-    **more: Any,
+    **extra: Any,
 ) -> Any:
     """Return the declaration of an option.
 
@@ -70,9 +70,9 @@ def option(
     `choices`: a value of others is a UsageError. `words` returns what a shell may complete.
     """
     *_, metavar = parts = spec.split()
-    names = [part for part in parts if part.startswith("-")]
+    names = [name for name in parts if name.startswith("-")]
     if usual is not None:
-        default, more["show_default"] = usual, False
+        default, extra["show_default"] = usual, False
     if metavar.startswith("-"):
         metavar = "|".join(choices)
         default = False if default is None and not choices and "/" not in spec else default
@@ -84,7 +84,7 @@ def option(
         rich_help_panel=panel,
         show_envvar=False,
         autocompletion=_completer(max(names, key=len), words or (lambda: choices or _alternatives(metavar))),
-        **more,
+        **extra,
     )
     declared.choices = choices
     return declared
@@ -97,8 +97,8 @@ offset_number = partial(option, min=0, max=INT64)
 
 def moment(records: str, of: str) -> Any:
     """Return the option --at OFFSET|TIME, up to which `records` count; `of`: whose offset it is."""
-    words = "(ISO-8601, @-1h, epoch ms of 12 digits or more)"
-    return option("--at OFFSET|TIME", f"{records} up to this offset of {of}, or up to this time {words}.")
+    forms = "(ISO-8601, @-1h, epoch ms of 12 digits or more)"
+    return option("--at OFFSET|TIME", f"{records} up to this offset of {of}, or up to this time {forms}.")
 
 
 def argument(metavar: str, text: str, *, default: Any = None, words: Words | None = None) -> Any:
@@ -109,7 +109,7 @@ def argument(metavar: str, text: str, *, default: Any = None, words: Words | Non
 
 def _alternatives(metavar: str) -> tuple[str, ...]:
     """Return the words of a metavar such as `a|b`; none of those that stand for something."""
-    return tuple(word for word in metavar.split("|") if "|" in metavar and word.islower())
+    return tuple(choice for choice in metavar.split("|") if "|" in metavar and choice.islower())
 
 
 def _completer(name: str, words: Words) -> Callable[..., Any] | None:
@@ -177,9 +177,9 @@ class Inputs(NamedTuple):
             include_leftovers=self.include_leftovers,
         )
 
-    def with_paths(self, more: Iterable[str]) -> "Inputs":
+    def with_paths(self, paths: Iterable[str]) -> "Inputs":
         """Return these inputs with further paths after those that are named."""
-        return self._replace(paths=[*(self.paths or []), *more])
+        return self._replace(paths=[*(self.paths or []), *paths])
 
 
 class Output(NamedTuple):

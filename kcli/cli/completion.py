@@ -49,7 +49,7 @@ def complete(name: str, choices: Iterable[str], context: Any, incomplete: str) -
 def _formats(command: str) -> Meanings:
     from kcli.output.formats import FORMATS, TEXT
 
-    formats = [one for one in FORMATS.values() if one.on_stdout and one.is_for(command)]
+    formats = [form for form in FORMATS.values() if form.on_stdout and form.is_for(command)]
     return [(form.name, "") for form in formats if form is not TEXT or command in WITH_TEXT]
 
 
@@ -76,7 +76,7 @@ def _codecs(_command: str) -> Meanings:
 
 WORDS_OF_OPTIONS: dict[str, Callable[[str], Meanings]] = {
     "--output": _formats,
-    "--only": lambda command: [(one.name, f"{len(one.columns)} columns") for one in _types(command)],
+    "--only": lambda command: [(row.name, f"{len(row.columns)} columns") for row in _types(command)],
     "--columns": _columns,
     "--sort": _sorting,
     "--codec": _codecs,
@@ -91,16 +91,16 @@ WORDS_OF_OPTIONS: dict[str, Callable[[str], Meanings]] = {
 def _codes(context: Any) -> Meanings:
     from kcli.kafka.findings.catalogue import CATALOGUE
 
-    given = context.params.get("codes") or ()
-    return [(code, rule.title) for code, rule in CATALOGUE.items() if code not in given]
+    codes = context.params.get("codes") or ()
+    return [(code, rule.title) for code, rule in CATALOGUE.items() if code not in codes]
 
 
 def _pages(context: Any) -> Meanings:
     from kcli.manual import TOPICS, title
 
-    given = list(context.params.get("words") or ())
-    if given:
-        return _commands_with_rows(given[1:]) if given[0] == "columns" else ()
+    words = list(context.params.get("words") or ())
+    if words:
+        return _commands_with_rows(words[1:]) if words[0] == "columns" else ()
     return [
         ("columns", "Columns of a command's rows"),
         *((topic, title(topic)) for topic in TOPICS),
@@ -108,12 +108,12 @@ def _pages(context: Any) -> Meanings:
     ]
 
 
-def _commands_with_rows(given: list[str]) -> Meanings:
+def _commands_with_rows(words: list[str]) -> Meanings:
     from kcli.rows import COMMANDS
 
     names = [command.split() for command in COMMANDS]
-    below = [words[len(given)] for words in names if words[: len(given)] == given and len(words) > len(given)]
-    return [(word, "") for word in dict.fromkeys(below)]
+    below = [name[len(words)] for name in names if name[: len(words)] == words and len(name) > len(words)]
+    return [(name, "") for name in dict.fromkeys(below)]
 
 
 ARGUMENTS: dict[str, Callable[[Any], Meanings]] = {

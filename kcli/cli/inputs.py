@@ -47,8 +47,8 @@ def named_paths(inputs: Inputs) -> Iterator[str]:
         if inputs.files_from is not None:
             name = inputs.files_from
             empty.append(f"--files-from {name}: {'stdin' if name == '-' else 'the file'} names no PATH")
-        words = "expected at least one PATH, or --files-from, or --server-config"
-        raise UsageError("; ".join(empty) or words)
+        message = "expected at least one PATH, or --files-from, or --server-config"
+        raise UsageError("; ".join(empty) or message)
 
 
 def comparing(
@@ -108,13 +108,13 @@ def _split(data: bytes, inputs: Inputs) -> list[str]:
 
 
 @contextmanager
-def _stdin(word: str) -> Iterator[BinaryIO]:
+def _stdin(source: str) -> Iterator[BinaryIO]:
     if sys.stdin is None:
-        raise UsageError(f"{word}: stdin is closed")
+        raise UsageError(f"{source}: stdin is closed")
     try:
         yield sys.stdin.buffer
     except OSError as error:
-        raise UsageError(f"{word}: stdin: {reason_of(error)}") from error
+        raise UsageError(f"{source}: stdin: {reason_of(error)}") from error
 
 
 def _file(option: str, path: str) -> bytes:
@@ -130,11 +130,11 @@ def _file(option: str, path: str) -> bytes:
         raise UsageError(f"{option} {path}: {(reason or str(error)).lower()}") from error
 
 
-def _bounded(file: BinaryIO, word: str, head: bytes = b"") -> bytes:
+def _bounded(file: BinaryIO, source: str, head: bytes = b"") -> bytes:
     """Return what a file has after a head that was read, behind that head."""
     data = head + file.read(LIST_LIMIT + 1)
     if len(data) > LIST_LIMIT:
-        raise UsageError(f"{word}: more than {LIST_LIMIT} bytes")
+        raise UsageError(f"{source}: more than {LIST_LIMIT} bytes")
     return data
 
 
@@ -176,8 +176,8 @@ def broker_of(inputs: Inputs) -> tuple["BrokerConfig", list[str]]:
     node_id = int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
     metadata_log_dir, own = log_dirs(properties).metadata_log_dir.rstrip("/"), []
     if _is_path_given(inputs):
-        given = {os.path.realpath(path) for path in inputs.paths or ()}
-        metadata_log_dir = metadata_log_dir if os.path.realpath(metadata_log_dir) in given else ""
+        paths = {os.path.realpath(path) for path in inputs.paths or ()}
+        metadata_log_dir = metadata_log_dir if os.path.realpath(metadata_log_dir) in paths else ""
     else:
         own = [*_log_dirs(str(inputs.server_config))]
         if metadata_log_dir and metadata_log_dir not in {name.rstrip("/") for name in own}:
@@ -217,11 +217,9 @@ def _properties_of(option: str, path: str, _version: object) -> dict[str, str]:
 
 def refuse_bundles(file_set: FileSet) -> None:
     """Refuse what `kcli bundle` wrote, of a command that needs keys or values."""
-    place = next((target.shown for target in file_set.targets if is_of_a_bundle(target.path)), None)
-    if place is not None:
-        raise UsageError(
-            f"{place}: this is of a bundle, in which keys and values are zeros; ask the log dirs"
-        )
+    path = next((target.shown for target in file_set.targets if is_of_a_bundle(target.path)), None)
+    if path is not None:
+        raise UsageError(f"{path}: this is of a bundle, in which keys and values are zeros; ask the log dirs")
 
 
 def refuse_too_much(units: Iterable[Unit]) -> None:
@@ -269,16 +267,17 @@ def topics_not_found(file_set: FileSet, inputs: Inputs) -> Iterator[Failure]:
     topics = {
         target.name.topic for target in file_set.targets if target.name is not None
     } | file_set.begun_empty
-    missing = [word for word in split_list(inputs.topic) if not any(fnmatchcase(one, word) for one in topics)]
-    for word in missing:
-        other = other_topics(inputs._replace(topic=[word]))
-        message = f"--topic {word}: no partition or file here is of this topic{other}"
+    for name in split_list(inputs.topic):
+        if any(fnmatchcase(topic, name) for topic in topics):
+            continue
+        suggestion = other_topics(inputs._replace(topic=[name]))
+        message = f"--topic {name}: no partition or file here is of this topic{suggestion}"
         yield Failure("", "nothing-matched", None, None, message)
 
 
 def advice(inputs: Inputs, names: Iterable[str]) -> str:
     """Return which of the known topics --topic may mean."""
     topics = sorted(set(names))
-    asked = [word for word in split_list(inputs.topic) if word not in topics]
-    words = " ".join(filter(None, (did_you_mean(word, topics).rstrip() for word in asked)))
-    return f"; {words}" if words else ""
+    missing = [name for name in split_list(inputs.topic) if name not in topics]
+    suggestions = " ".join(filter(None, (did_you_mean(name, topics).rstrip() for name in missing)))
+    return f"; {suggestions}" if suggestions else ""

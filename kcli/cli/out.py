@@ -43,12 +43,12 @@ IN_ONE_PROCESS = frozenset({TEXT.name, PROMETHEUS.name, HTML.name, MARKDOWN.name
 class Out:
     """The target of --out.
 
-    `word`: as given. `path`: absolute, without symlinks in its directory. `by_workers`: Spark's workers write
+    `name`: as given. `path`: absolute, without symlinks in its directory. `by_workers`: Spark's workers write
     the rows, to a directory. `labels` are columns, and in run.json. `announces`: a line on stderr says what
     was written.
     """
 
-    word: str
+    name: str
     path: str
     format: str
     by_workers: bool
@@ -58,7 +58,7 @@ class Out:
     @property
     def is_run(self) -> bool:
         """Whether it is a directory for rows, findings, errors and run.json."""
-        return is_run_directory(self.word)
+        return is_run_directory(self.name)
 
     def head(self, summary: RunSummary) -> tuple[HeadColumn, ...]:
         """The columns before those of each row."""
@@ -72,13 +72,12 @@ class Out:
         }
         guarded |= {target.path for target in file_set.targets if target.kind == PARTITION}
         directories = set(map(os.path.realpath, guarded))
-        refuse_log_dirs(f"--out {self.word}", os.path.dirname(self.path), directories)
-        same_name = [
-            one.path for one in file_set.targets if self.path.endswith(f"/{os.path.basename(one.path)}")
-        ]
+        refuse_log_dirs(f"--out {self.name}", os.path.dirname(self.path), directories)
+        paths = (target.path for target in file_set.targets)
+        same_name = [path for path in paths if self.path.endswith(f"/{os.path.basename(path)}")]
         if os.path.realpath(self.path) in map(os.path.realpath, same_name):
             raise RefusedError(
-                f"--out {self.word}: this is one of the inputs, and kcli would replace it; choose another "
+                f"--out {self.name}: this is one of the inputs, and kcli would replace it; choose another "
                 "name"
             )
 
@@ -125,7 +124,7 @@ class Out:
         except IncompleteError:
             return False
         if self.announces:
-            say(f"{count} {view.format.counts} written to {self.word}")
+            say(f"{count} {view.format.counts} written to {self.name}")
         return True
 
 
@@ -136,54 +135,53 @@ def _written(
     if by_workers:
         for _ in rows:  # the workers have them
             pass
-        receipts = [part for part in summary.parts if isinstance(part, tuple)]
-        return [one for receipt in receipts for one in receipt]
+        return [part for receipt in summary.parts if isinstance(receipt, tuple) for part in receipt]
     chosen = replace(parts, view=parts.view._replace(sort=(), limit=None, where=None))
     with chosen() as part:
-        for some in in_batches(parts.view.chosen(rows)):
-            part.write(some)
+        for batch in in_batches(parts.view.chosen(rows)):
+            part.write(batch)
     return [*(part.receipt or ())]
 
 
-def out_of(word: str, options: Output, *, by_workers: bool) -> Out:
+def out_of(name: str, options: Output, *, by_workers: bool) -> Out:
     """Return what --out says; UsageError and RefusedError for what cannot be."""
-    form = _format(word, options)
+    form = _format(name, options)
     if options.label and form in IN_ONE_PROCESS:
-        raise UsageError(f"--label is for rows: --out NAME/ or FILE.parquet, .csv, .ndjson, not {word}")
+        raise UsageError(f"--label is for rows: --out NAME/ or FILE.parquet, .csv, .ndjson, not {name}")
     by_workers = by_workers and form not in IN_ONE_PROCESS
     if by_workers and (options.sort is not None or options.limit is not None):
         raise UsageError(
             "--sort and --limit need all rows in one process, but with --spark the workers write --out: use "
             "only one of them"
         )
-    folder, name = os.path.split(word.rstrip("/"))
+    folder, base = os.path.split(name.rstrip("/"))
     out = Out(
-        word=word,
-        path=f"{os.path.realpath(folder or ('/' if word[0] == '/' else '.'))}/{name}",
+        name=name,
+        path=f"{os.path.realpath(folder or ('/' if name[0] == '/' else '.'))}/{base}",
         format=form,
         by_workers=by_workers,
         labels=labels_of(options.label),
         announces=not options.quiet and (options.verbose > 0 or sys.stderr.isatty()),
     )
     if options.findings is not None and os.path.realpath(options.findings) == out.path:
-        raise UsageError(f"--out {word}: --findings names the same file")
+        raise UsageError(f"--out {name}: --findings names the same file")
     _refuse_what_is_there(out)
     return out
 
 
-def _format(word: str, options: Output) -> str:
-    output = format_of(options.format, word, is_terminal=False)
-    if is_run_directory(word):
-        if "\0" in word or output is None or output.extension is None or output.name in IN_ONE_PROCESS:
-            raise UsageError(f"--out {word}: a directory has ndjson, csv or parquet, not {options.format}")
+def _format(name: str, options: Output) -> str:
+    output = format_of(options.format, name, is_terminal=False)
+    if is_run_directory(name):
+        if "\0" in name or output is None or output.extension is None or output.name in IN_ONE_PROCESS:
+            raise UsageError(f"--out {name}: a directory has ndjson, csv or parquet, not {options.format}")
         return output.name
-    if "\0" in word or output is None or (output == TEXT and options.format != TEXT.name):
+    if "\0" in name or output is None or (output == TEXT and options.format != TEXT.name):
         raise UsageError(
-            f"--out {word}: expected a file that ends in .parquet, .csv, .ndjson, .html or .md (or in .txt, "
+            f"--out {name}: expected a file that ends in .parquet, .csv, .ndjson, .html or .md (or in .txt, "
             "with -o text, or in .prom, for metrics), or a directory, NAME/"
         )
     if options.format not in {None, output.name}:
-        raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {options.format}")
+        raise UsageError(f"--out {name}: the file's name says {output.name}, -o says {options.format}")
     return output.name
 
 
@@ -193,20 +191,20 @@ def _refuse_what_is_there(out: Out) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise UsageError(f"--out {out.word}: {reason_of(error)}") from error
+        raise UsageError(f"--out {out.name}: {reason_of(error)}") from error
     if stat.S_ISDIR(mode) and out.is_run and not os.listdir(out.path):
         return
     if stat.S_ISDIR(mode):
-        raise RefusedError(f"--out {out.word}: this is a directory; remove it, or choose another name")
+        raise RefusedError(f"--out {out.name}: this is a directory; remove it, or choose another name")
     if out.by_workers or out.is_run:
         why = "" if out.is_run else "with --spark "
         raise RefusedError(
-            f"--out {out.word}: {why}this becomes a directory, and there is a file of this name; "
+            f"--out {out.name}: {why}this becomes a directory, and there is a file of this name; "
             "remove it, or choose another name"
         )
     if not stat.S_ISREG(mode):
         raise RefusedError(
-            f"--out {out.word}: this is not a regular file, and kcli would replace it; choose another name"
+            f"--out {out.name}: this is not a regular file, and kcli would replace it; choose another name"
         )
 
 
@@ -218,19 +216,19 @@ def _explained(out: Out) -> Iterator[None]:
     except OSError as error:
         reason = reason_of(error)
         if error.errno in NO_PLACE:
-            raise UsageError(f"--out {out.word}: cannot write there: {reason}") from error
-        raise MissingError(f"--out {out.word}: cannot write: {reason}") from error
+            raise UsageError(f"--out {out.name}: cannot write there: {reason}") from error
+        raise MissingError(f"--out {out.name}: cannot write: {reason}") from error
 
 
-def labels_of(words: list[str] | None) -> dict[str, str]:
+def labels_of(assignments: list[str] | None) -> dict[str, str]:
     """Return the labels of --label KEY=VALUE; UsageError for other words, and for a key given twice."""
     labels: dict[str, str] = {}
-    for word in words or ():
-        pair = LABEL.fullmatch(word)
+    for assignment in assignments or ():
+        pair = LABEL.fullmatch(assignment)
         if pair is None:
-            raise UsageError(f"--label {word}: expected KEY=VALUE, the key of letters, digits, _ . -")
+            raise UsageError(f"--label {assignment}: expected KEY=VALUE, the key of letters, digits, _ . -")
         if pair[1] in labels:
-            raise UsageError(f"--label {word}: {pair[1]} has a value already")
+            raise UsageError(f"--label {assignment}: {pair[1]} has a value already")
         labels[pair[1]] = pair[2]
     return labels
 

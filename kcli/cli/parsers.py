@@ -17,7 +17,7 @@ FIRST_TIME_MS = 100_000_000_000
 
 def split_list(values: list[str] | None) -> list[str]:
     """Return the words of an option that takes a list: repeated, or with commas."""
-    return [word.strip() for value in values or () for word in value.split(",")]
+    return [item.strip() for value in values or () for item in value.split(",")]
 
 
 def joined(values: list[str] | None) -> str | None:
@@ -27,8 +27,8 @@ def joined(values: list[str] | None) -> str | None:
 
 def parse_epochs(values: list[str]) -> tuple[int, ...] | None:
     """Return the epochs of `0..3,7` in the order given, each once, or None for `all`."""
-    words = split_list(values)
-    return None if words == ["all"] else parse_integers("epoch", words, -INT32 - 1, INT32)
+    items = split_list(values)
+    return None if items == ["all"] else parse_integers("epoch", items, -INT32 - 1, INT32)
 
 
 def parse_offset(text: str) -> int | str:
@@ -61,12 +61,12 @@ def parse_moment(text: str | None) -> tuple[int | None, int | None]:
 
 def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:
     """Return the ids of brokers of `1,2` or `1..3` in the order given, each once."""
-    words = split_list(values)
+    items = split_list(values)
     try:
-        return parse_integers(option, words, 0, INT32)
+        return parse_integers(option, items, 0, INT32)
     except WordError as error:
         expected = f"expected ids of brokers, as in {option} 1,2 or 1..3"
-        raise UsageError(f"{option} {','.join(words)}: {expected}") from error
+        raise UsageError(f"{option} {','.join(items)}: {expected}") from error
 
 
 def parse_release(text: str | None) -> tuple[int, ...]:

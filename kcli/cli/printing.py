@@ -64,16 +64,16 @@ def print_messages(summary: RunSummary, output: Output, *, with_findings: bool) 
     """Write findings (explained by -v), errors and the number of unread inputs to stderr."""
     findings, failures = summary.messages()
     explained = output.verbose > 0
-    asks_for_info = explained or output.fail_on == SEVERITIES[0]
-    shown = [one for one in findings if with_findings and (asks_for_info or one.severity != SEVERITIES[0])]
+    hidden = () if explained or output.fail_on == SEVERITIES[0] else SEVERITIES[:1]
+    findings = [finding for finding in findings if with_findings and finding.severity not in hidden]
     if sys.stderr.isatty():  # findings by code, and all folded to the terminal
         from kcli.output.text import failure_lines, grouped_lines
 
         columns, colored = max(width(), LEAST_WIDTH), is_colored(output.color, sys.stderr)
-        lines = [*grouped_lines(shown, explained=explained, width=columns, is_colored=colored)]
+        lines = [*grouped_lines(findings, explained=explained, width=columns, is_colored=colored)]
         lines += failure_lines(failures, width=columns, is_colored=colored)
     else:
-        lines = [*finding_lines(shown, explained=explained), *map(failure_line, failures)]
+        lines = [*finding_lines(findings, explained=explained), *map(failure_line, failures)]
     if summary.unread and summary.inputs > 1 and failures[0].error != "nothing-matched":
         lines.append(f"kcli: {summary.unread} of {summary.inputs} partitions and files gave an error")
     for line in lines:
@@ -97,13 +97,13 @@ def _progress_bar(units: list[Unit]) -> Iterator[Done]:
     with progress_bar(len(units), before[-1]) as show:
 
         def done(outcome: Outcome) -> None:
-            left = outcome.continuation
-            if left is None:
+            continuation = outcome.continuation
+            if continuation is None:
                 show(outcome.number + 1, before[outcome.number + 1])
             else:
-                size = sizes[left.number]
-                read = max(0, min(left.position - units[left.number].start, size))
-                show(left.number + (read / size if size else 0), before[left.number] + read)
+                number, size = continuation.number, sizes[continuation.number]
+                read_bytes = max(0, min(continuation.position - units[number].start, size))
+                show(number + (read_bytes / size if size else 0), before[number] + read_bytes)
 
         yield done
 

@@ -69,13 +69,13 @@ class Section(NamedTuple):
         lines = [block.lines[0] for block in takewhile(lambda block: block.kind == "text", self.blocks)]
         bold = [*takewhile(lambda line: all(style == "bold" for _, style in line), lines)]
         texts = dict.fromkeys("".join(text for text, _ in line) for line in bold or lines[:1])
-        verdict = " ".join(text for place, text in enumerate(texts) if place < 2 or not CAUSE.match(text))
+        verdict = " ".join(text for number, text in enumerate(texts) if number < 2 or not CAUSE.match(text))
         causes = [
-            one
-            for one in self.findings
-            if one.place and (one.severity == SEVERITIES[-1] or is_bad_finding(self.name, one))
+            finding
+            for finding in self.findings
+            if finding.place and (finding.severity == SEVERITIES[-1] or is_bad_finding(self.name, finding))
         ]
-        if causes and not any(_name(one) in verdict for one in causes):
+        if causes and not any(_name(cause) in verdict for cause in causes):
             verdict = f"{verdict.removesuffix('.')}. {causes[0].place}: {causes[0].message}."
         return verdict
 
@@ -107,7 +107,8 @@ def section_of(name: str, command: Any, options: Sequence[str], paths: Sequence[
         status = ExitStatus(summary.status())
         lost = unread(page.failures)
         messages = [
-            f"{one.path}: {one.message}" if one in lost and one.path else one.message for one in page.failures
+            f"{failure.path}: {failure.message}" if failure in lost and failure.path else failure.message
+            for failure in page.failures
         ]
         blocks = page.blocks or [*map(text_block, messages)]
         if status is ExitStatus.NOTHING_ANSWERED and not lost and name not in STATUS_FROM:
@@ -138,7 +139,8 @@ def exit_status(sections: Iterable[Section]) -> ExitStatus:
 
 def errors_of(sections: Iterable[Section]) -> list[Failure]:
     """Return the errors of all sections, each once."""
-    return [*{failure_line(one): one for section in sections for one in section.failures}.values()]
+    failures = [failure for section in sections for failure in section.failures]
+    return [*{failure_line(failure): failure for failure in failures}.values()]
 
 
 def report_blocks(
@@ -172,15 +174,15 @@ def report_blocks(
         if section.line:
             yield PageBlock("code", [[(f"$ {section.line}", "")]])
         yield from section.blocks
-    findings = distinct(one for section in sections for one in section.findings)
+    findings = distinct(finding for section in sections for finding in section.findings)
     yield heading("Findings and errors of all sections", "findings")
     yield from [*finding_blocks(findings, errors_of(sections))] or [text_block("None.")]
 
 
 def _name(finding: Finding) -> str:
     """Return the name of what a finding is about, in its directory."""
-    place = finding.place or ""
-    return os.path.relpath(place, os.path.dirname(finding.dir or place))
+    path = finding.place or ""
+    return os.path.relpath(path, os.path.dirname(finding.dir or path))
 
 
 def _anchor(section: Section) -> str:

@@ -170,7 +170,8 @@ def _units(
         return FileSet(), []
     empty = "'': an empty path; is a shell variable unset?"
     summary.failures.extend(
-        one if one.path or one.error == "nothing-matched" else one._replace(message=empty) for one in failures
+        failure if failure.path or failure.error == "nothing-matched" else failure._replace(message=empty)
+        for failure in failures
     )
     summary.findings.extend(notes_as_findings(file_set.notes))
     if not units and not failures:
@@ -329,8 +330,8 @@ def engine_of(options: EngineOptions) -> MakeEngine:
     return lambda _: inline
 
 
-def _setting(word: str) -> tuple[str, str]:
-    key, equals, value = word.partition("=")
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
     if not (key and equals):
-        raise UsageError(f"--spark-conf {word}: expected KEY=VALUE")
+        raise UsageError(f"--spark-conf {text}: expected KEY=VALUE")
     return key, value

@@ -61,12 +61,12 @@ def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
             long_name(param) for each in commands.values() for param in each.params if param.opts
         } - WITHOUT_DEFAULT
         _refuse_unknown(table, names, {*chain.from_iterable(commands)}, path)
-    for word in (*command.words, None):
+    for name in (*command.words, None):
         for key, value in table.items():
             option = options.get(key)
             if option is not None and option.name not in WITHOUT_DEFAULT:
                 defaults[option.name] = [value] if option.multiple and not isinstance(value, list) else value
-        table = table.get(word, {})
+        table = table.get(name, {})
         if not isinstance(table, dict):
             break
     return defaults
@@ -84,16 +84,16 @@ def _read(path: str) -> dict[str, Any]:
         raise UsageError(f"{path}: not TOML: {error}") from error
 
 
-def _refuse_unknown(table: dict[str, Any], options: set[str], words: set[str], path: str) -> None:
+def _refuse_unknown(table: dict[str, Any], options: set[str], commands: set[str], path: str) -> None:
     """Refuse keys that are options of no command, and tables of no command."""
     for key, value in table.items():
-        kind, names = ("command", words) if isinstance(value, dict) else ("option", options)
+        kind, names = ("command", commands) if isinstance(value, dict) else ("option", options)
         if key not in names:
             raise UsageError(
                 f"{path}: {key}: no such {kind}; {did_you_mean(key, sorted(names))}".rstrip("; ")
             )
         if isinstance(value, dict):
-            _refuse_unknown(value, options, words, path)
+            _refuse_unknown(value, options, commands, path)
 
 
 def every_command(root: Any, *words: str) -> dict[tuple[str, ...], Any]:
@@ -102,7 +102,7 @@ def every_command(root: Any, *words: str) -> dict[tuple[str, ...], Any]:
         return {words: root}
     names = root.list_commands(None)
     below = (every_command(root.get_command(None, name), *words, name) for name in names)
-    return dict(chain.from_iterable(one.items() for one in below))
+    return dict(chain.from_iterable(commands.items() for commands in below))
 
 
 def long_name(option: Any) -> str:

@@ -36,7 +36,7 @@ class Interrupted(BaseException):
 class _State:
     deferred: bool = False
     received: int | None = None
-    at: float = 0.0
+    moment: float = 0.0
     """When, by time.monotonic()."""
     acknowledged: bool = False
 
@@ -61,10 +61,10 @@ def ignore() -> None:
 def _receive(number: int, _frame: FrameType | None) -> None:
     now = time.monotonic()
     if _state.received is not None:
-        if now - _state.at > SAME_MOMENT:
+        if now - _state.moment > SAME_MOMENT:
             leave(BY_SIGNAL + number)  # worker processes follow
         return
-    _state.received, _state.at = number, now
+    _state.received, _state.moment = number, now
     if not _state.deferred:
         raise Interrupted(number)
 

@@ -52,11 +52,11 @@ def opened_session(
         users=inputs.selection(),
     )
     try:
-        place = scratch_directory()
+        directory = scratch_directory()
     except FileNotFoundError as error:
         raise MissingError(str(error)) from error
     try:
-        with opened(source, place) as session:
+        with opened(source, directory) as session:
             yield session
     except EngineMissingError as error:
         raise MissingError(str(error)) from error
@@ -101,8 +101,8 @@ def print_interrupted(error: Interrupted, summary: RunSummary, output: Output) -
     if output.out is not None or form is None or not form.carries_findings:
         raise error
     summary.interrupt(error)
-    whole = output._replace(columns=None, where=None, sort=None)  # they name columns
-    run_answer("sql", (), whole, summary, Answer(types=(RowType("row", ()),)))
+    plain_output = output._replace(columns=None, where=None, sort=None)  # they name columns
+    run_answer("sql", (), plain_output, summary, Answer(types=(RowType("row", ()),)))
     raise typer.Exit(summary.status())
 
 
@@ -176,15 +176,15 @@ def _query(session: "Session", text: str, find_now: Find, output: Output) -> Exi
 
 def _command(text: str) -> ExitStatus | None:
     """Do what a line says that begins with a dot; None ends the shell."""
-    name, *words = text.split()
+    name, *arguments = text.split()
     if name in {".quit", ".exit"}:
         return None
     if name == ".views":
         typer.echo("\n".join(VIEWS))
-    elif name == ".columns" and len(words) == 1 and words[0] in VIEWS:
-        columns = [column.column for column in view_columns(words[0])]
+    elif name == ".columns" and len(arguments) == 1 and arguments[0] in VIEWS:
+        columns = [column.column for column in view_columns(arguments[0])]
         width = max(len(column.name) for column in columns)
-        typer.echo("\n".join(f"{one.name:{width}}  {one.kind:9}  {one.doc}" for one in columns))
+        typer.echo("\n".join(f"{column.name:{width}}  {column.kind:9}  {column.doc}" for column in columns))
     elif name == ".columns":
         say(f"kcli: .columns VIEW: one of {', '.join(VIEWS)}")
         return ExitStatus.USAGE

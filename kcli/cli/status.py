@@ -57,9 +57,9 @@ def reason_of(error: OSError) -> str:
 
 
 @contextmanager
-def writing(word: str) -> Iterator[None]:
-    """Turn an error of writing into MissingError; `word`: how the target was given."""
+def writing(argument: str) -> Iterator[None]:
+    """Turn an error of writing into MissingError; `argument`: how the target was given."""
     try:
         yield
     except OSError as error:
-        raise MissingError(f"{word}: cannot write: {reason_of(error)}") from error
+        raise MissingError(f"{argument}: cannot write: {reason_of(error)}") from error

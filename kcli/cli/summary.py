@@ -18,7 +18,7 @@ from kcli.words import clock_ms
 
 INLINE, STDERR, NONE = "inline", "stderr", "none"
 DESTINATIONS = (INLINE, STDERR, NONE)
-FINDINGS_FORMATS = {one.extension: one for one in (NDJSON, CSV, PARQUET)}
+FINDINGS_FORMATS = {form.extension: form for form in (NDJSON, CSV, PARQUET)}
 
 
 @dataclass(slots=True)
@@ -80,13 +80,13 @@ class RunSummary:
         return min(len(paths), self.inputs)
 
     def _place_of(self, path: str) -> str:
-        place = path
-        while place not in self.places:
-            above = os.path.dirname(place)
-            if above in {place, ""}:
+        directory = path
+        while directory not in self.places:
+            above = os.path.dirname(directory)
+            if above in {directory, ""}:
                 return path
-            place = above
-        return place
+            directory = above
+        return directory
 
     @property
     def is_complete(self) -> bool:
@@ -119,42 +119,42 @@ class RunSummary:
                 yield ExitStatus.FINDINGS
 
 
-def check_destination(word: str) -> None:
+def check_destination(name: str) -> None:
     """Raise UsageError for what findings cannot go to, RefusedError for a file in a log dir."""
-    if word in DESTINATIONS:
+    if name in DESTINATIONS:
         return
-    if _format(word) is None:
+    if _format(name) is None:
         raise UsageError(
-            f"--findings {word}: {did_you_mean(word, DESTINATIONS)}expected {', '.join(DESTINATIONS)}, or a "
+            f"--findings {name}: {did_you_mean(name, DESTINATIONS)}expected {', '.join(DESTINATIONS)}, or a "
             f"file that ends in {', '.join(f'.{extension}' for extension in FINDINGS_FORMATS)}"
         )
     from kcli.cli.targets import refuse_log_dirs
 
-    refuse_log_dirs(f"--findings {word}", word)
-    if os.path.lexists(word) and not os.path.isfile(word):
-        raise RefusedError(f"--findings {word}: this is not a regular file, and kcli would replace it")
+    refuse_log_dirs(f"--findings {name}", name)
+    if os.path.lexists(name) and not os.path.isfile(name):
+        raise RefusedError(f"--findings {name}: this is not a regular file, and kcli would replace it")
 
 
-def refuse_input(word: str, file_set: FileSet) -> None:
+def refuse_input(name: str, file_set: FileSet) -> None:
     """Raise RefusedError for a file that is an input."""
-    if word not in DESTINATIONS and os.path.lexists(word):
-        path = os.path.realpath(word)
+    if name not in DESTINATIONS and os.path.lexists(name):
+        path = os.path.realpath(name)
         if any(os.path.realpath(target.path) == path for target in file_set.targets):
-            raise RefusedError(f"--findings {word}: this is one of the inputs, and kcli would replace it")
+            raise RefusedError(f"--findings {name}: this is one of the inputs, and kcli would replace it")
 
 
-def write_findings(word: str, summary: RunSummary) -> None:
+def write_findings(name: str, summary: RunSummary) -> None:
     """Write the findings to the file that --findings names, if it names one; ndjson has the errors, too."""
-    form = None if word in DESTINATIONS else _format(word)
+    form = None if name in DESTINATIONS else _format(name)
     if form is None:
         return
     from kcli.output.files import write_finding_rows
 
-    with writing(f"--findings {word}"):
-        os.makedirs(os.path.dirname(word) or ".", exist_ok=True)
-        write_finding_rows(word, form, *summary.messages())
+    with writing(f"--findings {name}"):
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        write_finding_rows(name, form, *summary.messages())
 
 
-def _format(word: str) -> OutputFormat | None:
-    output = format_of(None, word, is_terminal=False) if "." in word else None
-    return output if output in FINDINGS_FORMATS.values() and not is_run_directory(word) else None
+def _format(name: str) -> OutputFormat | None:
+    output = format_of(None, name, is_terminal=False) if "." in name else None
+    return output if output in FINDINGS_FORMATS.values() and not is_run_directory(name) else None

@@ -9,13 +9,13 @@ from kcli.logdir.buffers import irregular
 from kcli.logdir.write_guard import log_dir_around, upwards
 
 
-def refuse_log_dirs(word: str, path: str, others: Collection[str] = ()) -> None:
-    """Raise RefusedError for a path, given as `word`, in a log dir, a partition or `others`."""
+def refuse_log_dirs(argument: str, path: str, log_dirs: Collection[str] = ()) -> None:
+    """Raise RefusedError for a path, given as `argument`, in a log dir, a partition or one of `log_dirs`."""
     around = upwards(os.path.realpath(path))
-    place = next((place for place in around if place in others), None) or log_dir_around(path)
-    if place is not None:
+    log_dir = next((parent for parent in around if parent in log_dirs), None) or log_dir_around(path)
+    if log_dir is not None:
         raise RefusedError(
-            f"{word}: {place} is a log dir or a partition directory, and kcli never writes there"
+            f"{argument}: {log_dir} is a log dir or a partition directory, and kcli never writes there"
         )
 
 

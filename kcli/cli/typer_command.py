@@ -49,16 +49,16 @@ class GroupedCommand(TyperCommand):
         parse = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
-            words = [*args]  # the parser takes them away
+            arguments = [*args]  # the parser takes them away
             try:
-                given, rest, order = parse(args)
+                parsed = parse(args)
             except Exception as error:
-                _advise(error, words, ctx)
+                _advise(error, arguments, ctx)
                 raise
             if not ctx.resilient_parsing:
                 with boundary():
-                    _refuse_repeated(order)
-            return given, rest, order
+                    _refuse_repeated(parsed[2])
+            return parsed
 
         parser.parse_args = parse_args
         return parser
@@ -66,13 +66,13 @@ class GroupedCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the command line; the message about a number says which can be used."""
         try:
-            rest = super().parse_args(ctx, args)
+            arguments = super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = _in_plain_words(error.message, getattr(error.param, "type", None))
             raise
         if self.words not in {("salvage",), ("bundle",)}:
             drop_format_for_stdout(ctx)
-        return rest
+        return arguments
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and the command's own options, a section for each panel."""
@@ -103,10 +103,10 @@ class GroupedCommand(TyperCommand):
 
         shared = {name: own[0][0] for name, own in self._sections(ctx).items() if name in SHARED}
         if shared:
-            *others, last = map(str.lower, shared)
-            words = f"{', '.join(others)} and {last}" if others else last
+            *panels, last = map(str.lower, shared)
+            titles = f"{', '.join(panels)} and {last}" if panels else last
             some = ", ".join(names.split()[0].rstrip(",") for names in shared.values())
-            formatter.write(f"\nOptions of {words} ({some}): kcli help options\n")
+            formatter.write(f"\nOptions of {titles} ({some}): kcli help options\n")
         command = " ".join(self.words)
         if command in COMMANDS:
             formatter.write(f"Columns of its rows: kcli help columns {command}\n")
@@ -142,12 +142,12 @@ class GroupOfCommands(TyperGroup):
             return super().resolve_command(ctx, args)
         with boundary():
             path = ctx.command_path
-            words = f"{path} {args[0]}".removeprefix("kcli ")
-            raise UsageError(f"no such command: {words}; {self.advice(path, args[0], names)}")
+            command = f"{path} {args[0]}".removeprefix("kcli ")
+            raise UsageError(f"no such command: {command}; {self.advice(path, args[0], names)}")
 
-    def advice(self, path: str, word: str, names: list[str]) -> str:
+    def advice(self, path: str, name: str, names: list[str]) -> str:
         """Return what to type in place of a word that is no command."""
-        return did_you_mean(word, names).rstrip() or f"{path} -h lists the commands"
+        return did_you_mean(name, names).rstrip() or f"{path} -h lists the commands"
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands."""
@@ -171,9 +171,9 @@ def in_own_words() -> Iterator[None]:
             raise
         with boundary():
             command = "kcli" if ctx is None else ctx.command_path
-            words = usage_words(error)
-            end = " " if words.endswith("?") else "; "
-            raise UsageError(f"{words}{end}{command} -h says what it takes") from error
+            message = usage_words(error)
+            end = " " if message.endswith("?") else "; "
+            raise UsageError(f"{message}{end}{command} -h says what it takes") from error
 
 
 def usage_words(error: Any) -> str:
@@ -205,14 +205,13 @@ def _without_bounds(text: str) -> str:
     return re.sub(r"x>=(-?[0-9]+)", r"at least \1", re.sub(r"(-?[0-9]+)<=x<=(-?[0-9]+)", r"\1..\2", text))
 
 
-def _advise(error: Any, words: list[str], ctx: Any) -> None:
+def _advise(error: Any, args: list[str], ctx: Any) -> None:
     """Say, of an option that does not exist, how to write -1h, so long ago, or --no-X, set elsewhere."""
     error.ctx = getattr(error, "ctx", None) or ctx
     option = getattr(error, "option_name", "")
     flag = option.replace("--no-", "--", 1)
-    if flag != option and any(
-        one.param_type_name == "option" and one.is_flag and flag in one.opts for one in ctx.command.params
-    ):
+    options = (param for param in ctx.command.params if param.param_type_name == "option")
+    if flag != option and any(param.is_flag and flag in param.opts for param in options):
         variable = f"KCLI_{flag[2:].upper().replace('-', '_')}=0"
         error.message = (
             f"no such option: {option}; where settings switch {flag} on, {variable} switches it off"
@@ -221,20 +220,20 @@ def _advise(error: Any, words: list[str], ctx: Any) -> None:
     if option[1:].isdigit():
         from kcli.words import DURATION_TEXT
 
-        times = [word[1:] for word in words if word.startswith(option) and DURATION_TEXT.fullmatch(word[1:])]
+        times = [text[1:] for text in args if text.startswith(option) and DURATION_TEXT.fullmatch(text[1:])]
         if times:
             error.message = f"no such option: -{times[0]}; for so long ago write {times[0]}"
 
 
 def _in_plain_words(message: str, number_type: Any) -> str:
     """Return what is wrong with a number in kcli's words; any other message as it is."""
-    found, is_not, _ = message.partition(" is not ")
+    value, is_not, _ = message.partition(" is not ")
     if not is_not or getattr(number_type, "name", None) != "int range":
         return message
     low, high = number_type.min, number_type.max
-    is_too_large = high is not None and found.isdigit()
+    is_too_large = high is not None and value.isdigit()
     bounds = f"from {low} to {high}" if is_too_large or high not in {None, INT64} else f"of at least {low}"
-    return f"expected a whole number {bounds}, found {found}"
+    return f"expected a whole number {bounds}, found {value}"
 
 
 def unfold_options(command: Callable[..., Command | None]) -> Callable[..., None]:
@@ -255,17 +254,17 @@ def unfold_options(command: Callable[..., Command | None]) -> Callable[..., None
         if isinstance(p.default, OptionDeclaration) and p.default.choices
     ]
 
-    def wrapper(**given: Any) -> None:
-        with boundary(verbose=given.get("verbose", 0)):
-            for name, option_name, words in choices:
-                if given[name] is not None:
-                    choose(option_name, given[name], words)
-            values = {name: given.pop(name) for name in names}
-            made = command(**values, **{name: _folded(group, given) for name, group in groups.items()})
-            if made is not None:
+    def wrapper(**values: Any) -> None:
+        with boundary(verbose=values.get("verbose", 0)):
+            for name, option_name, alternatives in choices:
+                if values[name] is not None:
+                    choose(option_name, values[name], alternatives)
+            own_values = {name: values.pop(name) for name in names}
+            result = command(**own_values, **{name: _folded(group, values) for name, group in groups.items()})
+            if result is not None:
                 from kcli.cli.run import run
 
-                run(made)
+                run(result)
 
     wrapper.__signature__ = inspect.Signature(visible)  # type: ignore[attr-defined]  # typer reads it
     wrapper.__annotations__ = {p.name: p.annotation for p in visible}
@@ -287,12 +286,12 @@ def _unfold(group: Any) -> list[inspect.Parameter]:
     return parameters
 
 
-def _folded(group: Any, given: dict[str, Any]) -> Any:
+def _folded(group: Any, values: dict[str, Any]) -> Any:
     """Return a NamedTuple of options of what is given; of an option of the command's own its default."""
     return group._make(
-        _folded(kind, given)
+        _folded(kind, values)
         if hasattr(kind, "_fields")
-        else given.get(name, group._field_defaults[name].default)
+        else values.get(name, group._field_defaults[name].default)
         for name, kind in _hints(group).items()
     )
 
@@ -303,7 +302,7 @@ _hints = cache(get_type_hints)
 class Group(typer.Typer):
     """A group of commands: no rich help; `-h` is `--help`."""
 
-    def __init__(self, text: str = "", cls: type[TyperGroup] = GroupOfCommands, **more: Any) -> None:
+    def __init__(self, text: str = "", cls: type[TyperGroup] = GroupOfCommands, **extra: Any) -> None:
         super().__init__(
             help=text,
             cls=cls,
@@ -312,20 +311,20 @@ class Group(typer.Typer):
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
             context_settings=CONTEXT,
-            **more,
+            **extra,
         )
 
-    def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
+    def command(self, name: str | None = None, **extra: Any) -> Callable[[Any], Any]:
         """Return the decorator that adds a command; its groups of options are unfolded."""
-        add = super().command(name, cls=GroupedCommand, **more)
+        add = super().command(name, cls=GroupedCommand, **extra)
         return lambda function: add(unfold_options(function))
 
 
 def command_of(app: typer.Typer, words: Sequence[str]) -> Any:
     """Return the command of these words, without the variables that say defaults of its options."""
     command: Any = typer.main.get_command(app)
-    for word in words:
-        command = command.get_command(None, word)
+    for name in words:
+        command = command.get_command(None, name)
     for parameter in command.params:
         parameter.envvar = None
     return command

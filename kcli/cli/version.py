@@ -46,7 +46,7 @@ def commit() -> str | None:
     if not os.path.exists(os.path.join(root, ".git")):
         return None
     with suppress(OSError):
-        words = ["git", "-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - our words
+        command = ["git", "-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our words
         return done.stdout.strip() or None
     return None
