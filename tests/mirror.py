@@ -90,7 +90,6 @@ ELSEWHERE = {
     "kcli/jobs/broker_starts.py": "tests/kcli/jobs/startup/test_broker_rows.py",
     "kcli/jobs/log_starts.py": "tests/kcli/jobs/test_ls.py",
     "kcli/jobs/open_transactions.py": "tests/kcli/jobs/test_transactions.py",
-    "kcli/jobs/held_log.py": "tests/kcli/jobs/test_retention.py",
     "kcli/jobs/log_lookup.py": "tests/kcli/jobs/test_lookup.py",
     "kcli/jobs/event_checks.py": "tests/kcli/jobs/rlmm/test_check.py",
     "kcli/jobs/failover.py": "tests/commands/test_failover.py",
