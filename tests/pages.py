@@ -67,6 +67,6 @@ def markdown_tables(text):
             if not before.startswith("|"):
                 tables.append([])
             if not re.fullmatch(r"[ |:-]+-[ |:-]+", line):
-                tables[-1].append([re.sub(r"\\(.)", r"\1", one.strip().strip("`")) for one in cells])
+                tables[-1].append([re.sub(r"\\(.)", r"\1", cell.strip().strip("`")) for cell in cells])
         before = line
     return tables

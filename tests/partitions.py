@@ -132,7 +132,7 @@ def loaded(directory, **given):
 
 def refused(outcome):
     """Return what an outcome says of a log that does not load; an empty text for one that loads."""
-    return next((one.message for one in outcome.findings if one.code == "START-008"), "")
+    return next((finding.message for finding in outcome.findings if finding.code == "START-008"), "")
 
 
 def codes(outcome):

@@ -61,10 +61,10 @@ def imports(path):
     found = set()
     for node in tree(path):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for one in node.names:
-                found.add(file_of(f"{node.module}.{one.name}") or file_of(node.module))
+            for alias in node.names:
+                found.add(file_of(f"{node.module}.{alias.name}") or file_of(node.module))
         elif isinstance(node, ast.Import):
-            found |= {file_of(one.name) for one in node.names}
+            found |= {file_of(alias.name) for alias in node.names}
         elif isinstance(node, ast.Dict):
             words = {getattr(one, "value", None) for one in node.values}
             found |= {sibling(path, word) for word in words if isinstance(word, str)}
@@ -171,7 +171,7 @@ def test_no_test_module_imports_another():
         for path in sorted((ROOT / "tests").rglob("*.py"))
         for node in tree(path.relative_to(ROOT))
         if isinstance(node, ast.ImportFrom) and (node.level or node.module.startswith("tests"))
-        for one in node.names
-        if any(part.startswith("test_") for part in (*(node.module or "").split("."), one.name))
+        for alias in node.names
+        if any(part.startswith("test_") for part in (*(node.module or "").split("."), alias.name))
     ]
     assert found == []

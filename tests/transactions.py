@@ -83,7 +83,7 @@ def coordinator_records(*records):
         lengths = [-1 if part is None else len(part) for part in (key, value)]
         columns = (offset, NOW, 0, lengths[0], max(lengths[0], 0), lengths[1], 100 * offset)
         data = (key or b"") + (value or b"")
-        yield CoordinatorRecords(data, "log", -1, *(np.array([one], np.int64) for one in columns))
+        yield CoordinatorRecords(data, "log", -1, *(np.array([column], np.int64) for column in columns))
 
 
 def state_log(*records):

@@ -75,18 +75,20 @@ class Secrets:
 
     def forget(self):
         self.random = Random(49)
-        self.given = []
+        self.values = []
 
     def __call__(self, letters=LETTERS):
-        self.given.append(bytes(self.random.choices(letters, k=TOKEN)) * 5)
-        return self.given[-1]
+        self.values.append(bytes(self.random.choices(letters, k=TOKEN)) * 5)
+        return self.values[-1]
 
     def binary(self):
         return self(range(256))
 
     def pieces(self):
         """Return each piece, and the number of the secret that it is of."""
-        return {one[at : at + PIECE]: number for number, one in enumerate(self.given) for at in range(TOKEN)}
+        return {
+            text[at : at + PIECE]: number for number, text in enumerate(self.values) for at in range(TOKEN)
+        }
 
 
 secret = Secrets()
@@ -248,7 +250,7 @@ def secrets_in(root):
         for layer in layers(path) if path.is_file() else ():
             data = bytes(layer)
             there = {data[at : at + PIECE] for at in range(len(data))}
-            found |= {pieces[one] for one in there & pieces.keys()}
+            found |= {pieces[piece] for piece in there & pieces.keys()}
     return found
 
 
@@ -272,11 +274,11 @@ def words_aside(answer):
 
 
 def test_no_secret_is_in_a_bundle_however_it_is_packed(data, tmp_path):
-    assert secrets_in(data) == {*range(len(secret.given))}
+    assert secrets_in(data) == {*range(len(secret.values))}
 
     row, status, unpacked_to = bundle([data], tmp_path / "b.tar.gz")
     assert status == 0 and not secrets_in(Path(unpacked_to).parent)
-    left_out = {(one["path"], one["size"]) for one in row["left_out"]}
+    left_out = {(entry["path"], entry["size"]) for entry in row["left_out"]}
     assert {("data/heap.hprof", 50), ("data/orders-0/notes.txt", 50), ("data/lost+found", None)} == left_out
 
 
@@ -294,9 +296,9 @@ def test_no_secret_is_left_of_what_is_damaged(seed, data, tmp_path):
 def put_garbage(random, log):
     """Return bytes of payload, those of a log, or what has the shape of a header around a secret."""
     shape = random.choice(("payload", "log", "header", "numbers"))
-    text = random.choice(secret.given)
+    text = random.choice(secret.values)
     if shape == "payload":
-        return b"".join(random.choices(secret.given, k=3))[random.randrange(TOKEN) :]
+        return b"".join(random.choices(secret.values, k=3))[random.randrange(TOKEN) :]
     if shape == "log":
         return log[random.randrange(len(log)) :]
     if shape == "numbers":
@@ -309,8 +311,8 @@ def put_garbage(random, log):
 def damage_with_payload(random, path):
     """Damage a file so that payload comes to lie where none is, or does not lie where it lay."""
     data = bytearray(path.read_bytes())
-    logs = [one.read_bytes() for one in sorted(path.parents[1].rglob("*.log"))]
-    log = random.choice([one for one in logs if one])
+    logs = [log.read_bytes() for log in sorted(path.parents[1].rglob("*.log"))]
+    log = random.choice([log for log in logs if log])
     garbage = put_garbage(random, log)
     starts = batches(data) or [0]
     at = random.choice((random.randrange(len(data)), random.choice(starts) + random.randrange(HEADER_SIZE)))
@@ -400,7 +402,11 @@ def test_a_torn_batch_keeps_its_length(tmp_path):
     segment(log_dir(tmp_path / "data") / "orders-0", 0, put_range(0, 9)[:-20])
     _, _, unpacked_to = bundle([tmp_path / "data"], tmp_path / "b.tar.gz")
     torn = [
-        [one["message"] for one in ask("check", f"{folder}/data")[0]["findings"] if one["code"] == "LOG-001"]
+        [
+            finding["message"]
+            for finding in ask("check", f"{folder}/data")[0]["findings"]
+            if finding["code"] == "LOG-001"
+        ]
         for folder in (tmp_path, unpacked_to)
     ]
     assert torn[0] == torn[1] != []
@@ -469,8 +475,11 @@ GIST = ("type", "dir", "result", "outcome", "log_end_offset", "action", "records
 def gist(answer):
     """Return what an answer says of each partition, and where which findings are but for removed records."""
     rows, findings, _ = answer[0]
-    findings = [one for one in findings if NOTHING_LEFT not in one["message"]]
-    found = sorted((one["code"], one["path"] or one["dir"] or "", one["severity"]) for one in findings)
+    findings = [finding for finding in findings if NOTHING_LEFT not in finding["message"]]
+    found = sorted(
+        (finding["code"], finding["path"] or finding["dir"] or "", finding["severity"])
+        for finding in findings
+    )
     return [{name: row[name] for name in GIST if name in row} for row in rows], found
 
 

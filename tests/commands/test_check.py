@@ -67,7 +67,7 @@ def test_closed_segments_are_passed_over_until_they_change(kcli, data, tmp_path)
         assert remembered(state) == ["00010", "00020"]
 
     flip(data / "orders-0" / f"{20:020d}.log")
-    codes = [one["code"] for one in json.loads(kcli(*words).stdout)["findings"]]
+    codes = [finding["code"] for finding in json.loads(kcli(*words).stdout)["findings"]]
     assert codes.count("LOG-003") == 2
 
 
@@ -89,14 +89,14 @@ def test_what_retention_removes_while_a_log_is_read_leaves_no_hole(kcli, data, t
 
     def plan_and_remove(found, accepts):
         units = planned(found, accepts)
-        for one in path.parent.glob(f"{path.stem}.*"):
-            one.unlink()
+        for file in path.parent.glob(f"{path.stem}.*"):
+            file.unlink()
         return units
 
     monkeypatch.setattr(run, "plan", plan_and_remove)
     document = json.loads(kcli(*words).stdout)
     assert (document["rows"][0]["result"], document["errors"]) == ("clean", []), document["findings"]
-    assert {one["code"] for one in document["findings"]} - {"IDX-003", "DIR-011"} == {"LOG-014"}
+    assert {finding["code"] for finding in document["findings"]} - {"IDX-003", "DIR-011"} == {"LOG-014"}
 
 
 def test_an_index_that_a_roll_cuts_while_it_is_read_is_none_that_does_not_load(kcli, data, monkeypatch):
@@ -112,7 +112,8 @@ def test_an_index_that_a_roll_cuts_while_it_is_read_is_none_that_does_not_load(k
     monkeypatch.setattr(DataFile, "read", cut_and_read)
     document = json.loads(kcli("check", "-o", "json", data).stdout)
     assert [row["result"] for row in document["rows"]] == ["clean", "clean"]
-    assert [one["file"] for one in document["findings"] if one["code"] == "LOG-005"] == [path.name]
+    files = [finding["file"] for finding in document["findings"] if finding["code"] == "LOG-005"]
+    assert files == [path.name]
 
 
 def read(document):
@@ -237,7 +238,7 @@ def test_a_log_in_the_place_of_another_is_read_from_its_beginning(kcli, data, tm
     (tmp_path / "copy").write_bytes(path.read_bytes() + put_range(30, 1, timestamp=1029))
     flip(tmp_path / "copy", 64)
     (tmp_path / "copy").replace(path)
-    codes = {one["code"] for one in json.loads(kcli(*words).stdout)["findings"]}
+    codes = {finding["code"] for finding in json.loads(kcli(*words).stdout)["findings"]}
 
     assert "LOG-003" in codes
 
@@ -266,9 +267,9 @@ def test_a_partition_in_two_log_dirs_is_an_error_unless_a_broker_runs_and_moves_
 
     def errors():
         return [
-            (one["code"], one["dir"])
-            for one in json.loads(kcli(*words, "-o", "json", *dirs).stdout)["findings"]
-            if one["severity"] == "error"
+            (finding["code"], finding["dir"])
+            for finding in json.loads(kcli(*words, "-o", "json", *dirs).stdout)["findings"]
+            if finding["severity"] == "error"
         ]
 
     assert {code for code, _ in errors()} == {"START-009"}

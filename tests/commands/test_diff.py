@@ -42,7 +42,8 @@ def runs(kcli, log_dir, tmp_path):
 
 def rows_of(result):
     document = json.loads(result.stdout)
-    return {row["topic"]: row for row in document["rows"]}, [one["code"] for one in document["findings"]]
+    codes = [finding["code"] for finding in document["findings"]]
+    return {row["topic"]: row for row in document["rows"]}, codes
 
 
 @pytest.mark.slow
@@ -192,7 +193,7 @@ def test_a_damaged_host_is_not_hidden_by_a_newer_run_of_another(kcli, log_dir, t
     result = kcli("diff", nights, "-o", "json")
     assert result.exit_code == 1
     assert rows_of(result)[0]["orders"]["verdict"] == "shrunk"
-    messages = [one["message"] for one in json.loads(result.stdout)["findings"]]
+    messages = [finding["message"] for finding in json.loads(result.stdout)["findings"]]
     assert messages and all(text.endswith(" host=b)") for text in messages)
     (nights / "a2" / "rows" / "part-9.csv").touch()
     result = kcli("diff", nights, "-o", "json")

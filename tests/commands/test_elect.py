@@ -141,7 +141,7 @@ def test_metadata_of_another_topic_of_this_name_says_nothing(kcli, of_another_cl
 
     words = ("--epoch", "0", "--current-leader-epoch", "0", "--metadata", metadata, "-o", "json")
     said = json.loads(kcli("epoch", "end-offset", *words, replicas[0] / "f-three-2").stdout)
-    assert "REPL-003" in {one["code"] for one in said["findings"]}
+    assert "REPL-003" in {finding["code"] for finding in said["findings"]}
     assert {row["error"] for row in said["rows"]} == {"UNKNOWN_TOPIC_OR_PARTITION"}
 
 
@@ -215,7 +215,7 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
         (root / "meta.properties").write_text(f"version=1\ncluster.id=x\nnode.id={broker}\n")
 
     document = elect(whole, cut)
-    found = [(one["code"], one["dir"], one["message"]) for one in document["findings"]]
+    found = [(finding["code"], finding["dir"], finding["message"]) for finding in document["findings"]]
     words = f"the log of {cut} begins at offset 12: as its follower this replica drops offsets 0..11"
     assert [row["offsets_below_start"] for row in document["rows"]] == [0, 12]
     assert [row["bytes_lost"] for row in document["rows"]] == [0, 0]
@@ -227,7 +227,7 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
     assert "broker 2 ? broker 1 keeps all from 12" in drawn
 
     done = kcli("truncate", "--dry-run", "--leader", cut, whole, "-o", "json")
-    found = [(one["code"], one["message"]) for one in json.loads(done.stdout)["findings"]]
+    found = [(finding["code"], finding["message"]) for finding in json.loads(done.stdout)["findings"]]
     words = "the log of the leader begins at offset 12: as its follower this replica drops offsets 0..11"
     assert ("REPL-006", words) in found
     drawn = kcli("truncate", "--dry-run", "--leader", cut, whole, "-o", "table").stdout

@@ -69,7 +69,8 @@ def test_a_replica_without_checkpoint_is_a_finding(kcli, tmp_path):
     there = made(tmp_path / "b", put_range(0, 5), put_range(5, 9, 1), epochs=None)
     document = diff(here, there)
 
-    assert [(one["code"], one["dir"]) for one in document["findings"]] == [("EPOCH-001", str(there))]
+    findings = [(finding["code"], finding["dir"]) for finding in document["findings"]]
+    assert findings == [("EPOCH-001", str(there))]
     (row,) = document["rows"]
     assert row["log_end_offset"] - row["other_log_end_offset"] == row["records_only_here"] > 0
     assert (row["divergence_offset"], row["records_only_there"]) == (None, 0)

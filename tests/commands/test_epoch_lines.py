@@ -34,8 +34,10 @@ def test_check_finds_what_check_finds_about_epochs(kcli, tmp_path, lines, codes,
     document = ask("check", directory, status=status)
     whole = json.loads(kcli("check", directory, "-o", "json").stdout)
 
-    assert {one["code"] for one in document["findings"]} == codes
-    assert document["findings"] == [one for one in whole["findings"] if one["code"].startswith("EPOCH-")]
+    assert {finding["code"] for finding in document["findings"]} == codes
+    assert document["findings"] == [
+        finding for finding in whole["findings"] if finding["code"].startswith("EPOCH-")
+    ]
     (row,) = document["rows"]
     assert (row["findings"], row["result"]) == (len(codes), "damaged" if status else row["result"])
 

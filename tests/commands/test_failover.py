@@ -142,7 +142,8 @@ def test_nodes_vote_where_a_broker_is_asked_about_that_is_not_registered(kcli, t
     paths = controllers(tmp_path / "q", n2=(4, 50), n3=(4, 40))
     done = kcli("failover", "--controller", "--broker", "9", *paths, "-o", "json")
 
-    assert done.exit_code == 4 and {one["error"] for one in document(done)["errors"]} == {"unknown-broker"}
+    errors = {error["error"] for error in document(done)["errors"]}
+    assert (done.exit_code, errors) == (4, {"unknown-broker"})
     assert [(row["votes"], row["electable"]) for row in rows(done)] == [(2, True), (1, False)]
 
 
@@ -189,7 +190,7 @@ def test_every_command_that_reads_the_metadata_says_what_kafka_cannot_decode(
     done = kcli(*words, place, "-o", "json")
 
     said = "MetadataParseException: offset 231: byte 3: TopicRecord name: expected 31 bytes, found 3"
-    codes = {one["code"] for one in document(done)["findings"] if one["message"].startswith(said)}
+    codes = {finding["code"] for finding in document(done)["findings"] if finding["message"].startswith(said)}
     assert done.exit_code in {1, 3}
     assert codes in ({"META-001"}, {"START-009"})
 

@@ -23,7 +23,7 @@ def damaged(log_dir):
 
 
 def codes(findings):
-    return [one["code"] for one in findings]
+    return [finding["code"] for finding in findings]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_in_a_file_beside_rows_of_any_format(kcli, damaged, expected, tmp_path):
         )
         assert (done.exit_code, done.stderr) == (1, "")
     lines = [json.loads(line) for line in (tmp_path / "found.ndjson").read_text().splitlines()]
-    assert [{key: one[key] for key in one if key != "type"} for one in lines] == expected
+    assert [{key: line[key] for key in line if key != "type"} for line in lines] == expected
     rows = list(csv.DictReader((tmp_path / "found.csv").read_text().splitlines()))
     assert codes(rows) == codes(expected)
     table = pq.read_table(tmp_path / "found.parquet").to_pylist()

@@ -83,7 +83,7 @@ def test_what_is_too_wide_to_compare_is_no_difference_and_no_equality(kcli, tmp_
         (100, "unknown"),
         (200, "only-there"),
     ]
-    assert [one["code"] for one in document["findings"]] == ["REPL-003"]
+    assert [finding["code"] for finding in document["findings"]] == ["REPL-003"]
     screen = kcli("replica", "diff", *files, "-o", "table").stdout
     assert "What was compared is the same; some offsets that both hold were not." in screen
     assert ranges(kcli, long, files[0])[1][3] == "unknown"

@@ -228,8 +228,8 @@ def test_no_checksum_is_verified_as_no_coordinator_does(tmp_path):
     directory = coordinator(tmp_path / "d", commit(0), bytes(damaged), commit(2, partition=2))
     found = document("group", "offsets", directory, status=1)
     assert [row["partition"] for row in found["rows"]] == [0, 1, 2]
-    (one,) = (one for one in found["findings"] if one["code"] == "LOG-003")
-    assert "a coordinator verifies no checksum" in one["message"]
+    (damage,) = (finding for finding in found["findings"] if finding["code"] == "LOG-003")
+    assert "a coordinator verifies no checksum" in damage["message"]
     assert not {"COORD-001", "COORD-002"} & {*codes(found)}
 
 
@@ -301,7 +301,9 @@ def test_a_record_that_ends_the_load_is_named_by_check_too(tmp_path):
     bad = batch(1, (group_key("g"), b"\0\x63"))
     directory = coordinator(tmp_path / "d", commit(0), bad, commit(2, partition=1))
     for words in (("group", "list"), ("check",)):
-        (finding,) = (one for one in ask(*words, directory)[0]["findings"] if one["code"] == "COORD-002")
+        (finding,) = (
+            finding for finding in ask(*words, directory)[0]["findings"] if finding["code"] == "COORD-002"
+        )
         assert finding["found"] == 1, words
         assert "a value of unknown version 99" in finding["message"]
 
@@ -361,7 +363,7 @@ def test_groups_of_two_clusters_are_told_apart(tmp_path, kcli):
     dirs = [tmp_path / name for name in ("one", "two", "bare")]
     found = document("group", "offsets", *dirs)
     assert [(row["cluster_id"], row["lag"]) for row in found["rows"]] == [("one", 15), ("two", 25)]
-    assert {one["message"] for one in found["findings"] if one["code"].startswith("COORD")} == {
+    assert {finding["message"] for finding in found["findings"] if finding["code"].startswith("COORD")} == {
         "of cluster one: partition 1 of 2 is not here",
         "of cluster two: no metadata here says how many partitions it has",
     }

@@ -66,7 +66,9 @@ class TestInputs:
         for command in ("startup", "check", "ls"):
             done = json.loads(kcli(command, *paths, "-o", "json").stdout)
             assert done["errors"] == []
-            assert ("START-009", str(gone)) in {(one["code"], one["dir"]) for one in done["findings"]}
+            assert ("START-009", str(gone)) in {
+                (finding["code"], finding["dir"]) for finding in done["findings"]
+            }
         asked = json.loads(kcli("sql", "SELECT code, dir FROM findings", *paths, "-o", "json").stdout)
         assert {"code": "START-009", "dir": str(gone)} in asked["rows"]
         assert "not-a-log-dir" not in {row["code"] for row in asked["rows"]}

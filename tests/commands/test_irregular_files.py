@@ -91,4 +91,5 @@ def test_a_link_to_itself_in_a_log_dir_ends_no_start(tmp_path, name, words):
     (root / name).symlink_to(name)
     said = document(words, root)
     assert (said["rows"], said["findings"]) == (before["rows"], before["findings"])
-    assert [(one["error"], one["path"]) for one in said["errors"]] == [("symlink-loop", str(root / name))]
+    errors = [(error["error"], error["path"]) for error in said["errors"]]
+    assert errors == [("symlink-loop", str(root / name))]

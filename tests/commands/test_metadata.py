@@ -332,9 +332,8 @@ def test_what_lies_behind_damage_is_folded_and_the_answer_is_incomplete(kcli, tm
     document = json.loads(done.stdout)
     (row,) = document["rows"]
     assert (row["complete"], row["configs"], row["acls"], row["metadata_offset"]) == (False, 3, 1, 14)
-    assert [(one["code"], one["position"]) for one in document["findings"]] == [
-        ("META-003", sum(map(len, batches[:5])))
-    ]
+    findings = [(finding["code"], finding["position"]) for finding in document["findings"]]
+    assert findings == [("META-003", sum(map(len, batches[:5])))]
     assert done.exit_code == 1
     drawn = kcli("metadata", "show", "topics", log_dir, "-o", "table").stdout
     assert drawn.startswith("Incomplete: __cluster_metadata-0/00000000000000000000.log: ")
@@ -342,7 +341,7 @@ def test_what_lies_behind_damage_is_folded_and_the_answer_is_incomplete(kcli, tm
     torn = put_log(tmp_path / "torn", *batches[:5], batches[6][:20])
     done = kcli("metadata", "show", torn, "-o", "json")
     assert (rows(done)[0]["complete"], done.exit_code) == (False, 0)
-    assert [one["code"] for one in json.loads(done.stdout)["findings"]] == ["LOG-001"]
+    assert [finding["code"] for finding in json.loads(done.stdout)["findings"]] == ["LOG-001"]
 
 
 UNREADABLE = {
@@ -411,7 +410,9 @@ def test_segments_that_are_missing_are_said(kcli, tmp_path):
     alone = kcli(
         "metadata", "show", "partitions", log_dir / "__cluster_metadata-0" / f"{5:020d}.log", "-o", "json"
     )
-    assert any("offsets 0..4 are not here" in one["message"] for one in json.loads(alone.stdout)["findings"])
+    assert any(
+        "offsets 0..4 are not here" in finding["message"] for finding in json.loads(alone.stdout)["findings"]
+    )
 
 
 def test_other_directories_are_refused(kcli, log_dir):
@@ -505,7 +506,7 @@ def test_voters_that_a_snapshot_does_not_have_are_no_difference(kcli, recorded):
     assert show(kcli, log, "voters")
     done = kcli("metadata", "diff", snapshot, log, "-o", "json")
     assert "voter" not in {row["kind"] for row in rows(done)}
-    assert "META-010" in {one["code"] for one in json.loads(done.stdout)["findings"]}
+    assert "META-010" in {finding["code"] for finding in json.loads(done.stdout)["findings"]}
 
 
 def test_equal_images_are_said_to_be(kcli, log_dir):

@@ -82,7 +82,7 @@ def judge_startup(metrics, rows):
     replicas = [row for row in rows if row["type"] == "startup"]
     assert values(metrics["outcome"], "broker_id", "outcome") == added([broker], None, "broker_id", "outcome")
     assert values(metrics["log_dir_outcome"], "dir", "outcome") == {
-        (one["dir"], one["outcome"]): 1 for one in broker["log_dirs"]
+        (log_dir["dir"], log_dir["outcome"]): 1 for log_dir in broker["log_dirs"]
     }
     for name, key in (("lost_records", "records_lost"), ("read_bytes", "bytes_read")):
         assert list(metrics[name].values()) == [one for one in [broker[key]] if one is not None]
@@ -253,7 +253,7 @@ def test_numbers_are_those_of_the_rows(kcli, scenes, line):
 
     assert done.exit_code == asked.exit_code
     CASES[line](metrics, document["rows"])
-    findings = Counter((one["code"], one["severity"]) for one in document["findings"])
+    findings = Counter((finding["code"], finding["severity"]) for finding in document["findings"])
     assert values(metrics["findings"], "code", "severity") == findings
     assert metrics["errors"] == {frozenset(): len(document["errors"])}
     assert metrics["bad_news"] == {frozenset(): done.exit_code % 4}  # 4: beside what cannot be read

@@ -192,9 +192,9 @@ def test_a_partition_with_several_unread_objects_is_one_input(ask, kcli, tmp_pat
 def check(ask, root):
     document, _ = ask("rlmm", "check", cluster().node1, "--topic", ",".join(TOPICS), "--storage", root)
     return [
-        (one["code"], one["message"].partition(": ")[2])
-        for one in document["findings"]
-        if one["code"] not in {"RLMM-009", "DIR-002"}
+        (finding["code"], finding["message"].partition(": ")[2])
+        for finding in document["findings"]
+        if finding["code"] not in {"RLMM-009", "DIR-002"}
     ]
 
 
@@ -288,10 +288,9 @@ def test_a_manifest_that_may_not_be_read_is_an_input_that_could_not_be_read(tmp_
     words = "['check', sys.argv[1], '--topic', 't-retention']"
     document = refused(words, log_dir, tmp_path / "objects")
 
-    assert [one["code"] for one in document["findings"] if one["code"] == "RLMM-021"] == []
-    assert [(one["error"], one["path"]) for one in document["errors"]] == [
-        ("no-permission", str(stem.with_suffix(".rsm-manifest")))
-    ]
+    assert [finding["code"] for finding in document["findings"] if finding["code"] == "RLMM-021"] == []
+    errors = [(error["error"], error["path"]) for error in document["errors"]]
+    assert errors == [("no-permission", str(stem.with_suffix(".rsm-manifest")))]
     assert [row["topic"] for row in document["rows"]] == ["t-retention"]
 
 

@@ -24,7 +24,9 @@ def compared(kcli, *paths):
     result = kcli("replica", "diff", *paths, "-o", "json")
     document = json.loads(result.stdout)
     rows = [(row["first_offset"], row["verdict"], row["reason"]) for row in document["rows"]]
-    found = {one["code"]: one["dir"] for one in document["findings"] if one["severity"] != "info"}
+    found = {
+        finding["code"]: finding["dir"] for finding in document["findings"] if finding["severity"] != "info"
+    }
     return result.exit_code, rows, found
 
 

@@ -18,7 +18,9 @@ def stored_check(node, *words):
     document, status = ask("rlmm", "check", node, "--storage", cluster().storage, *words)
     left_out = {"RLMM-009", "RLMM-012", "DIR-002"}
     return [
-        (one["code"], one["message"]) for one in document["findings"] if one["code"] not in left_out
+        (finding["code"], finding["message"])
+        for finding in document["findings"]
+        if finding["code"] not in left_out
     ], status
 
 
@@ -58,7 +60,7 @@ def test_objects_are_of_no_segment_only_where_all_events_are_here(node, damage, 
         assert said[code] == why.replace(" are gone", " of __remote_log_metadata-3 are gone")
         for command in ("state", "offsets", "coverage"):
             document, status = ask("rlmm", command, node, "--topic", "t-local")
-            assert (status, [one["code"] for one in document["findings"]]) == (1, [code])
+            assert (status, [finding["code"] for finding in document["findings"]]) == (1, [code])
 
 
 def test_events_after_the_moment_asked_may_name_the_objects(node):
@@ -72,7 +74,7 @@ def test_objects_of_a_metadata_partition_that_cannot_be_read_are_not_judged(node
     (node / "__remote_log_metadata-3" / LOG).unlink()
     (node / "__remote_log_metadata-3" / LOG).mkdir()
     document, status = ask("rlmm", "check", node, "--storage", cluster().storage, "--topic", "t-retention")
-    said = {one["code"]: one["message"] for one in document["findings"]}
+    said = {finding["code"]: finding["message"] for finding in document["findings"]}
     assert (status, "RLMM-020" in said, "RLMM-025" in said) == (4, False, True)
 
 
@@ -87,7 +89,7 @@ def test_a_segment_is_deleted_where_an_event_says_so(node, tmp_path):
     owner = f"t-retention-0-{started['topic_id']}"
     listing.write_text(f"12 {owner}/{0:020}-{started['segment_id']}.log\n")
     words = ("rlmm", "check", node, "--storage", listing, "--topic", "t-retention")
-    codes = {one["code"] for one in ask(*words)[0]["findings"]}
+    codes = {finding["code"] for finding in ask(*words)[0]["findings"]}
 
     assert "RLMM-012" in codes and {"RLMM-020"}.isdisjoint(codes)
 
@@ -107,7 +109,7 @@ def test_a_record_that_stops_brokers_says_so(tmp_path):
         ("lookup", "offset", "5", cluster().node1 / "t-plain-0", "--remote-metadata", tmp_path),
     ):
         document, status = ask("rlmm", *command)
-        (finding,) = [one for one in document["findings"] if one["code"] == "RLMM-001"]
+        (finding,) = [finding for finding in document["findings"] if finding["code"] == "RLMM-001"]
         assert status == 1 and "offset 12: " in finding["message"] and words in finding["message"]
 
 
@@ -139,7 +141,7 @@ def test_no_event_of_a_damaged_batch_counts_nor_of_what_recovery_cuts(tmp_path, 
         ("check", here),
     ):
         document, status = ask(*words)
-        found = [one["message"] for one in document["findings"] if one["code"] == "RLMM-035"]
+        found = [finding["message"] for finding in document["findings"] if finding["code"] == "RLMM-035"]
         assert (status, len(found)) == (1, clean) and all(one.startswith("offset 12: ") for one in found)
     rows, _ = ask("rlmm", "state", here)
     offsets = {row["metadata_offset"] for row in rows["rows"]}
@@ -158,7 +160,7 @@ def test_each_command_reports_them_also_where_its_first_partition_is_not_tiered(
     shutil.copytree(cluster().node1, leaders, ignore=shutil.ignore_patterns("__remote_log_metadata-*"))
     leader = (leaders,) if "--leader" in words else ()
     document, _ = ask(*words, *leader, "--remote-metadata", here, *sorted(followers.iterdir()))
-    found = [one["message"] for one in document["findings"] if one["code"] == "RLMM-035"]
+    found = [finding["message"] for finding in document["findings"] if finding["code"] == "RLMM-035"]
     assert len(found) == 1 and found[0].startswith("offset 12: ")
 
 
@@ -172,7 +174,7 @@ def test_what_a_start_cuts_off_is_gone(tmp_path):
     for command in ("state", "check", "coverage"):
         words = (command, here) if command != "coverage" else (command, node_of("t-plain-0"), *remote(here))
         document, status = ask("rlmm", *words)
-        (found,) = [one["message"] for one in document["findings"] if one["code"] == "RLMM-032"]
+        (found,) = [finding["message"] for finding in document["findings"] if finding["code"] == "RLMM-032"]
         assert (status, found) == (1, "the events of offsets 12..39 of __remote_log_metadata-0 are gone")
 
 
@@ -197,7 +199,7 @@ def test_events_that_do_not_rise_are_skipped_by_each_command(tmp_path, base, lef
     check, _ = ask("rlmm", "check", tmp_path / "events")
     served, _ = ask("rlmm", "coverage", node_of("t-plain-0"), *remote(tmp_path / "events"))
     for document in (state, check, served):
-        (found,) = [one["message"] for one in document["findings"] if one["code"] == "RLMM-036"]
+        (found,) = [finding["message"] for finding in document["findings"] if finding["code"] == "RLMM-036"]
         assert f"brokers have read up to {11 if base == 3 else 300}" in found
 
 
@@ -211,14 +213,14 @@ def test_segments_are_read_once_and_in_the_order_of_the_log(node):
         [node / "__remote_log_metadata-3"] * 2,
     ):
         document, _ = ask("rlmm", "check", *words, "--topic", "t-retention")
-        assert [one["code"] for one in document["findings"]] == ["RLMM-009"]
+        assert [finding["code"] for finding in document["findings"]] == ["RLMM-009"]
         assert document["rows"][0]["events"] == expected["rows"][0]["events"]
 
 
 def test_events_in_segments_that_were_not_named_are_not_said_to_be_gone(node):
     files = split(node / "__remote_log_metadata-3", 20, 40)
     document, _ = ask("rlmm", "coverage", node / "t-retention-0", *remote(files[0]))
-    (found,) = [one["message"] for one in document["findings"] if one["code"] == "RLMM-032"]
+    (found,) = [finding["message"] for finding in document["findings"] if finding["code"] == "RLMM-032"]
     assert found.endswith("are not in the segments that were named")
 
 
@@ -236,7 +238,9 @@ def test_check_shows_no_damage_of_one_copy_of_the_events_where_another_is_there(
     alone, _ = ask("check", other)
     both, _ = ask("check", node, other)
     for document, is_shown in ((alone, True), (both, False)):
-        codes = {one["code"] for one in document["findings"] if one["dir"].endswith("t-retention-0")}
+        codes = {
+            finding["code"] for finding in document["findings"] if finding["dir"].endswith("t-retention-0")
+        }
         assert ("RLMM-014" in codes or "RLMM-012" in codes) is is_shown, codes
 
 
@@ -267,7 +271,7 @@ def test_brokers_stop_at_a_damaged_header_below_the_log_end(tmp_path, field, val
     (directory / f"{0:020}.index").write_bytes(entry)
     document, _ = ask("rlmm", "state", here)
 
-    (found,) = [one for one in document["findings"] if one["code"] == "RLMM-035"]
+    (found,) = [finding for finding in document["findings"] if finding["code"] == "RLMM-035"]
     assert found["message"].startswith("offset 12: brokers stop at this offset")
     shown = {row["metadata_offset"] for row in document["rows"]}
     assert 12 not in shown and max(shown) < offsets
@@ -283,7 +287,7 @@ def test_an_event_that_a_broker_refuses_names_its_segment(tmp_path, last):
     listing = tmp_path / "objects"
     listing.write_text(f"12 t-0-{TOPIC_ID}/{5:020}-{uuid(2)}.log\n")
     document, _ = ask("rlmm", "check", tmp_path / "events", "--storage", listing)
-    codes = {one["code"] for one in document["findings"]}
+    codes = {finding["code"] for finding in document["findings"]}
 
     assert "RLMM-020" not in codes
     assert ("RLMM-001" in codes, "RLMM-025" in codes) == (last < 5, last < 5)
@@ -309,10 +313,10 @@ def test_what_a_segment_has_in_part_is_gone_where_another_follows(node, command)
     files = split(node / "__remote_log_metadata-3", 20, 40)
     first, following = (int(path.name.partition(".")[0]) for path in files[1:])
     document, status = ask("rlmm", command, node)
-    assert {one["code"] for one in document["findings"]}.isdisjoint({"LOG-001", "RLMM-032"})
+    assert {finding["code"] for finding in document["findings"]}.isdisjoint({"LOG-001", "RLMM-032"})
     files[1].write_bytes(files[1].read_bytes()[:-1])
     document, status = ask("rlmm", command, node)
-    (found,) = [one["message"] for one in document["findings"] if one["code"] == "RLMM-032"]
+    (found,) = [finding["message"] for finding in document["findings"] if finding["code"] == "RLMM-032"]
     assert (status, f"{following - 1} of __remote_log_metadata-3 are gone" in found) == (1, True)
     assert first < following
 
@@ -322,4 +326,4 @@ def test_events_in_a_segment_that_was_not_named_are_not_gone(node, command):
     for path in split(node / "__remote_log_metadata-3", 20, 40):
         document, status = ask("rlmm", command, path)
         assert (status, document["findings"]) == (0, []) or command == "check"
-        assert "RLMM-032" not in {one["code"] for one in document["findings"]}, path
+        assert "RLMM-032" not in {finding["code"] for finding in document["findings"]}, path

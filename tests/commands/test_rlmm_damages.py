@@ -82,13 +82,15 @@ def ids(records):
 def without(records, segment, *states):
     """Return the events but those of a segment, or those alone of it that bring these states."""
     gone = ids(records)[segment]
-    return [one for one in records if one.segment_id != gone or (states and one.state not in states)]
+    return [
+        record for record in records if record.segment_id != gone or (states and record.state not in states)
+    ]
 
 
 def later(records, segment, *states):
     """Return the events, and updates of a segment to some states after them."""
     own = ids(records)[segment]
-    (last,) = [one for one in records if one.segment_id == own and one.state == COPIED]
+    (last,) = [record for record in records if record.segment_id == own and record.state == COPIED]
     return [*records, *(last._replace(state=state) for state in states)]
 
 
@@ -96,15 +98,17 @@ def changed(records, segment, **fields):
     """Return the events with other fields in the first one of a segment."""
     own = ids(records)[segment]
     return [
-        one._replace(**fields) if one.segment_id == own and isinstance(one, RemoteLogSegmentMetadata) else one
-        for one in records
+        record._replace(**fields)
+        if record.segment_id == own and isinstance(record, RemoteLogSegmentMetadata)
+        else record
+        for record in records
     ]
 
 
 def copied_again(records, segment, **fields):
     """Return the events, and those of another segment like one of them, with other fields."""
     own = ids(records)[segment]
-    mine = [one._replace(segment_id=OTHER) for one in records if one.segment_id == own]
+    mine = [record._replace(segment_id=OTHER) for record in records if record.segment_id == own]
     return [*records, mine[0]._replace(**fields), *mine[1:]]
 
 
@@ -161,7 +165,7 @@ DAMAGES = {
 
 def check(kcli, path, *words):
     document = json.loads(kcli("rlmm", "check", path, "--at", DAY_AFTER, "-o", "json", *words).stdout)
-    return document["rows"], [one["code"] for one in document["findings"]]
+    return document["rows"], [finding["code"] for finding in document["findings"]]
 
 
 def test_as_recorded_there_is_nothing(kcli, demo, recorded, tmp_path):

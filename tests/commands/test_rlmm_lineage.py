@@ -33,7 +33,7 @@ def check(kcli, story):
         words = ("--leader", leader) if named else (leader,)
         done = kcli("rlmm", "check", story.root / "events", *words, "-o", "json")
         document = json.loads(done.stdout)
-        found = [(one["code"], one["message"]) for one in document["findings"]]
+        found = [(finding["code"], finding["message"]) for finding in document["findings"]]
         return found, document
 
     return ask
@@ -175,6 +175,6 @@ def test_a_recorded_leader_has_none_of_it(kcli):
         kcli("rlmm", "check", node1, "--leader", node1, "--at", "2026-11-22", "-o", "json").stdout
     )
 
-    codes = [one["code"] for one in document["findings"] if one["code"].startswith("RLMM")]
+    codes = [finding["code"] for finding in document["findings"] if finding["code"].startswith("RLMM")]
     assert set(codes) == {"RLMM-009"} and len(codes) == 2
     assert kcli("rlmm", "check", node1, "--leader", node1 / "nowhere").exit_code == 2

@@ -29,9 +29,9 @@ def check(kcli):
         document = json.loads(done.stdout)
         assert document["errors"] == [], done.stderr
         return [
-            (one["code"], one["message"])
-            for one in document["findings"]
-            if one["code"] not in {"RLMM-009", "DIR-002"}
+            (finding["code"], finding["message"])
+            for finding in document["findings"]
+            if finding["code"] not in {"RLMM-009", "DIR-002"}
         ]
 
     return ask
@@ -113,19 +113,21 @@ def test_objects_whose_events_are_elsewhere_are_not_judged(kcli, check, tier, tm
         source = cluster().node1 / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, node / name)
     findings = json.loads(kcli("rlmm", "check", node, "--storage", tier, "-o", "json").stdout)["findings"]
-    ((_, message),) = [(one["code"], one["message"]) for one in findings if one["code"] == "RLMM-025"]
+    ((_, message),) = [
+        (finding["code"], finding["message"]) for finding in findings if finding["code"] == "RLMM-025"
+    ]
     assert "segments in remote storage: their events are in partitions that are not here" in message
-    assert "RLMM-020" not in {one["code"] for one in findings}
+    assert "RLMM-020" not in {finding["code"] for finding in findings}
 
 
 def test_an_unfinished_copy_says_what_is_there_and_for_how_long(kcli, tier):
     words = ("rlmm", "check", cluster().node1, "--topic", "t-retention", "--storage", tier, "-o", "json")
     name = "00000000000000000048-JqwTFdTMRNijsIlWO1n6vA.log"
     (tier / RETENTION / name).write_bytes(b"half")
-    (one,) = json.loads(kcli(*words, "--at", "2026-11-24").stdout)["findings"]
+    (finding,) = json.loads(kcli(*words, "--at", "2026-11-24").stdout)["findings"]
 
-    assert one["code"] == "RLMM-009" and "by broker 2, nothing for " in one["message"]
-    assert one["message"].endswith(f"1 object, 4 bytes: {tier / RETENTION / name}")
+    assert finding["code"] == "RLMM-009" and "by broker 2, nothing for " in finding["message"]
+    assert finding["message"].endswith(f"1 object, 4 bytes: {tier / RETENTION / name}")
     early = kcli("rlmm", "check", cluster().node1, "--topic", "t-retention", "--at", "8", "-o", "json")
     assert json.loads(early.stdout)["findings"] == []
 

@@ -197,7 +197,7 @@ def test_remote_segments_that_no_epoch_leads_to(tmp_path, lost):
         (("rlmm", "lookup", "offset", 20, log_dir), of_leader),
         (("rlmm", "retention", log_dir), of_leader),
     ):
-        found = [one for one in ask(*words)[0]["findings"] if one["code"] == "EPOCH-001"]
+        found = [finding for finding in ask(*words)[0]["findings"] if finding["code"] == "EPOCH-001"]
         assert [(one["dir"], one["message"]) for one in found] == [(str(log_dir / "t-plain-0"), message)]
     drawn = CliRunner().invoke(app, ["rlmm", "coverage", str(log_dir), "-o", "table"]).stdout
     assert "The remote segments of 1 partition are not reached (EPOCH-001)" in " ".join(drawn.split())
@@ -210,7 +210,11 @@ def test_remote_segments_that_an_epoch_at_the_log_end_does_not_lead_to(tmp_path,
     shutil.copytree(cluster().node1, log_dir)
     for path in (log_dir / where).glob(f"{segment:020d}.*"):
         path.unlink()
-    found = [one for one in ask("rlmm", "coverage", log_dir)[0]["findings"] if one["code"] == "EPOCH-001"]
+    found = [
+        finding
+        for finding in ask("rlmm", "coverage", log_dir)[0]["findings"]
+        if finding["code"] == "EPOCH-001"
+    ]
     assert [one["dir"] for one in found] == [str(log_dir / where)]
 
 

@@ -28,7 +28,7 @@ def offsets_of(document):
 
 
 def errors_of(document):
-    return {one["path"].rpartition("/")[2]: one["error"] for one in document["errors"]}
+    return {error["path"].rpartition("/")[2]: error["error"] for error in document["errors"]}
 
 
 @pytest.mark.parametrize("command", [("offsets",), ("lookup", "offset", "5"), ("coverage",), ("retention",)])
@@ -38,7 +38,7 @@ def test_without_its_events_a_partition_has_no_answer_and_the_others_have(node, 
     document, status = ask("rlmm", *command, node, *limits)
 
     assert (status, errors_of(document)) == (4, dict.fromkeys(ABSENT, "no-remote-metadata"))
-    assert all("which is not here" in one["message"] for one in document["errors"])
+    assert all("which is not here" in error["message"] for error in document["errors"])
     assert {f"{row['topic']}-{row['partition']}" for row in document["rows"]}.isdisjoint(ABSENT)
     if command == ("offsets",):
         live = live_offsets()
@@ -53,7 +53,7 @@ def test_a_partition_without_its_events_is_an_error_where_the_events_are_asked(n
     document, status = ask("rlmm", command, node)
 
     assert (status, errors_of(document)) == (4, dict.fromkeys(ABSENT, "no-remote-metadata"))
-    assert all(f"are in {METADATA}, which is not here" in one["message"] for one in document["errors"])
+    assert all(f"are in {METADATA}, which is not here" in error["message"] for error in document["errors"])
     document, _ = ask("rlmm", command, node, "--topic", "t-txn")
     assert errors_of(document) == {}
     document, _ = ask("rlmm", command, *node.glob("__remote_log_metadata-*"))
@@ -65,7 +65,7 @@ def test_a_broker_of_zookeeper_has_one_error_a_log_dir(tmp_path):
     document, _ = ask("rlmm", "coverage", tmp_path / "d0", tmp_path / "d1")
 
     assert errors_of(document) == {"d0": "no-remote-metadata", "d1": "no-remote-metadata"}
-    assert all(one["message"].startswith("its broker uses ZooKeeper") for one in document["errors"])
+    assert all(error["message"].startswith("its broker uses ZooKeeper") for error in document["errors"])
 
 
 def test_a_follower_needs_the_events_of_its_leader(node, tmp_path):
@@ -74,7 +74,7 @@ def test_a_follower_needs_the_events_of_its_leader(node, tmp_path):
     document, status = ask("rlmm", "follow", tmp_path / "fol" / "t-plain-0", "--leader", node)
 
     assert (status, document["rows"]) == (3, [])
-    assert [one["error"] for one in document["errors"]] == ["no-remote-metadata"]
+    assert [error["error"] for error in document["errors"]] == ["no-remote-metadata"]
 
 
 def test_a_partition_alone_has_its_events_in_its_log_dir(node):
@@ -121,13 +121,15 @@ def test_both_lookups_begin_where_a_leader_does(node):
     for document in (plain, remote):
         (row,) = document["rows"]
         assert row["reason"].startswith("below log start: the log starts at 343; a fetch gets OFFSET_OUT_OF")
-        assert "EPOCH-001" in {one["code"] for one in document["findings"]}
+        assert "EPOCH-001" in {finding["code"] for finding in document["findings"]}
     assert ask("lookup", "offset", "earliest", *words[3:])[0]["rows"][0]["offset"] == 343
 
 
 def test_check_says_that_no_epoch_leads_to_the_remote_segments(node):
     def found():
-        return [one["dir"] for one in ask("check", node)[0]["findings"] if one["code"] == "EPOCH-001"]
+        return [
+            finding["dir"] for finding in ask("check", node)[0]["findings"] if finding["code"] == "EPOCH-001"
+        ]
 
     assert found() == []
     directory = node / "t-plain-0"
@@ -141,7 +143,7 @@ def test_check_counts_ages_to_the_last_event_and_rlmm_check_to_now(node):
     """A copy of a log dir that is looked at later is whole; a copy that hangs at a live broker is said."""
 
     def unfinished(*words):
-        return [one for one in ask(*words, node)[0]["findings"] if one["code"] == "RLMM-009"]
+        return [finding for finding in ask(*words, node)[0]["findings"] if finding["code"] == "RLMM-009"]
 
     assert (len(unfinished("check")), len(unfinished("rlmm", "check"))) == (0, 2)
     assert unfinished("rlmm", "check", "--at", "100") == []  # past the last event of each metadata partition
@@ -208,7 +210,7 @@ def test_a_metadata_partition_of_another_cluster_does_not_count(node, tmp_path, 
     other = tmp_path / "other"
     shutil.copytree(node / METADATA, other / METADATA)
     text = (node / "meta.properties").read_text()
-    lines = ["cluster.id=another" if "cluster.id" in one else one for one in text.splitlines()]
+    lines = ["cluster.id=another" if "cluster.id" in line else line for line in text.splitlines()]
     (other / "meta.properties").write_text("\n".join(lines) + "\n")
     (other / METADATA / LOG).write_bytes(b"")
     shutil.rmtree(node / METADATA)

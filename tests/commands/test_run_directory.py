@@ -52,7 +52,7 @@ def test_rows_findings_errors_and_what_the_run_was(kcli, log, tmp_path):
     assert before <= record.pop("started_timestamp") <= record.pop("ended_timestamp")
     assert record.pop("host") and record.pop("kcli_version") and isinstance(record.pop("arguments"), list)
     counts = {
-        level: sum(one["severity"] == level for one in document["findings"])
+        level: sum(finding["severity"] == level for finding in document["findings"])
         for level in ("info", "warning", "error")
     }
     assert sum(counts.values()) and record == {

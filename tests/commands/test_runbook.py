@@ -34,7 +34,7 @@ from tests.starts.observe import prepare
 from tests.starts.states import OTHER_ID
 from tests.transactions import PAYMENTS, hanging_log_dir, key_of, value_of
 
-RUNBOOKS = {name: one.text for name, one in runbooks().items() if one.kind == SCRIPT}
+RUNBOOKS = {name: entry.text for name, entry in runbooks().items() if entry.kind == SCRIPT}
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 CALL = re.compile(r"(?:^|\$\(|if )\s*(?:kcli|ask|keep [a-z]+) ((?:[^\\\n|)]|\\\n)*)", re.MULTILINE)
 """A command line of kcli in a script without its comments; functions that pass words on begin with "$@"."""
@@ -117,7 +117,7 @@ def test_it_asks_with_options_and_reads_keys_that_are_documented(name):
     assert asked
     for command, line in asked:
         options = {
-            option for one in commands()[command].params for option in (*one.opts, *one.secondary_opts)
+            option for param in commands()[command].params for option in (*param.opts, *param.secondary_opts)
         }
         assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", line)) <= options
         assert re.search(r"-o (json|ndjson)\b", line), line
@@ -136,12 +136,12 @@ def test_it_runs_nothing_that_changes_files(name):
 def test_the_list_has_each_with_its_question_and_status(kcli):
     listed = kcli("runbook").stdout
 
-    for name, one in runbooks().items():
-        assert f"{name} " in listed and one.question in listed and one.answer in listed
-        assert one.question.endswith("?") and one.answer.startswith(
-            "status 0: " if one.kind == SCRIPT else "use: "
+    for name, entry in runbooks().items():
+        assert f"{name} " in listed and entry.question in listed and entry.answer in listed
+        assert entry.question.endswith("?") and entry.answer.startswith(
+            "status 0: " if entry.kind == SCRIPT else "use: "
         )
-        assert kcli("runbook", name).stdout == one.text
+        assert kcli("runbook", name).stdout == entry.text
         assert f"`kcli runbook {name}`" in page("runbooks")
 
 
@@ -181,7 +181,7 @@ def judge_expression(text):
 
 
 def test_rules_ask_for_metrics_that_there_are():
-    (rules,) = (one.text for one in runbooks().values() if one.kind == RULES)
+    (rules,) = (entry.text for entry in runbooks().values() if entry.kind == RULES)
     alerts = rules.split("- alert: ")[1:]
     for alert in alerts:
         labels = judge_expression(re.search("expr: (.*)", alert)[1])
@@ -193,7 +193,7 @@ def test_rules_ask_for_metrics_that_there_are():
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are():
-    (text,) = (one.text for one in runbooks().values() if one.kind == DASHBOARD)
+    (text,) = (entry.text for entry in runbooks().values() if entry.kind == DASHBOARD)
     panels = json.loads(text)["panels"]
     for panel in panels:
         for target in panel["targets"]:
@@ -350,7 +350,7 @@ def test_nightly_sweep(run, tmp_path):
     said = run("nightly-sweep", "runs", "b/d0", "b/d1", status=1)
     assert f"error LOG-003 b/d0/orders-0/{0:020}.log: offset 0: the checksum does not match" in said
     assert "damaged b/d0/orders-0: log end 26 to 26 LOG-003\n" in said and "gone b/d1/events-2" in said
-    next(one for one in runs.glob("check-*") if "01-02" not in one.name).rename(runs / "check-2026-01-03")
+    next(path for path in runs.glob("check-*") if "01-02" not in path.name).rename(runs / "check-2026-01-03")
     said = run("nightly-sweep", "runs", "b/d0", "b/d1", "absent", status=4)
     assert "error not-found absent: no such file or directory\n" in said
     assert "damaged absent: " in said and "kcli diff runs\n" in said
@@ -551,7 +551,7 @@ def test_evidence_holds_no_key_and_no_value(run, tmp_path):
     )
     run("evidence", "out", "data")
     with tarfile.open(tmp_path / "out.tar.gz") as archive:
-        files = [archive.extractfile(one).read() for one in archive if one.isfile()]
+        files = [archive.extractfile(member).read() for member in archive if member.isfile()]
     files += [gzip.decompress((tmp_path / "out" / "bundle.tar.gz").read_bytes())]
     encoded = base64.b64encode(secret)
     assert len(files) > 20 and not [one for one in files if secret in one or encoded[:12] in one]

@@ -28,10 +28,10 @@ def test_batches_past_damage_are_saved(kcli, damaged, tmp_path):
         0,
         25,
     )
-    assert [one["reason"] for one in row["lost"]] == ["checksum", "damaged"]
-    assert {one["code"] for one in document["findings"]} == {"SALV-001"}
+    assert [loss["reason"] for loss in row["lost"]] == ["checksum", "damaged"]
+    assert {finding["code"] for finding in document["findings"]} == {"SALV-001"}
     assert (out / f"{0:020d}.log").read_bytes() == b"".join(put_range(base, 5) for base in (0, 10, 20))
-    assert sorted(one["file"] for one in row["files"]) == sorted(os.listdir(out))
+    assert sorted(entry["file"] for entry in row["files"]) == sorted(os.listdir(out))
     assert tree(damaged.parent) == before
     (checked,) = json.loads(kcli("check", "-o", "json", out).stdout)["rows"]
     assert checked["result"] == "clean"
@@ -64,7 +64,7 @@ def test_an_offset_that_is_too_large_costs_its_batch_alone(kcli, tmp_path, monke
     (row,) = document["rows"]
 
     assert (row["batches"], row["batches_lost"], row["log_end_offset"]) == (29, 1, 150)
-    assert [one["first_offset"] for one in row["lost"]] == [base | 1 << bit]
+    assert [loss["first_offset"] for loss in row["lost"]] == [base | 1 << bit]
 
 
 def segments(tmp_path, *logs):
@@ -89,7 +89,7 @@ def segments(tmp_path, *logs):
 def test_an_offset_at_or_past_the_next_segments_base_costs_its_batch(kcli, tmp_path, logs, left_out):
     done, document = salvage(kcli, segments(tmp_path, *logs), tmp_path / "out")
     (row,) = document["rows"]
-    assert [one["first_offset"] for one in row["lost"]] == left_out
+    assert [loss["first_offset"] for loss in row["lost"]] == left_out
     assert done.exit_code == bool(left_out)
 
 
@@ -128,7 +128,7 @@ def test_as_few_batches_as_can_be_are_left_out_for_their_offsets(kcli, tmp_path,
     _, document = salvage(kcli, directory, tmp_path / "out")
     (row,) = document["rows"]
     assert (tmp_path / "out" / f"{0:020d}.log").read_bytes() == b"".join(put_range(base, 5) for base in kept)
-    assert {one["reason"] for one in row["lost"]} == {"offsets"}
+    assert {loss["reason"] for loss in row["lost"]} == {"offsets"}
     assert row["batches_lost"] == len(bases) - len(kept)
 
 

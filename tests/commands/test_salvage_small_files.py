@@ -20,7 +20,7 @@ EPOCHS, TOPIC_ID = "leader-epoch-checkpoint", "partition.metadata"
 
 def found_in(document):
     """Return code, file and message of the findings."""
-    return [(one["code"], one["file"], one["message"]) for one in document["findings"]]
+    return [(finding["code"], finding["file"], finding["message"]) for finding in document["findings"]]
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_a_metadata_log_that_begins_above_its_snapshots_is_saved(kcli, tmp_path,
     done, document = salvage(kcli, directory, tmp_path / "out")
 
     words = "the log begins at offset 100, and no snapshot reaches it: no node starts with the copy"
-    assert (done.exit_code, [one["message"] for one in document["findings"]]) == (1, [words])
+    assert (done.exit_code, [finding["message"] for finding in document["findings"]]) == (1, [words])
     (row,) = document["rows"]
     assert (row["batches"], row["log_start_offset"], row["log_end_offset"]) == (3, 100, 103)
     assert (tmp_path / "out" / "00000000000000000100.log").read_bytes() == b"".join(batches)

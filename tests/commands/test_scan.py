@@ -112,9 +112,8 @@ def test_a_damaged_file_of_the_log_dir_is_a_finding(kcli, log_dir, command, jobs
     log_dir.partition("__remote_log_metadata-0")
     (log_dir.path / "meta.properties").write_text("version=7\n")
     answer = json.loads(kcli(*command, "-o", "json", *jobs, log_dir.path / "__remote_log_metadata-0").stdout)
-    assert [finding["path"] for finding in answer["findings"] if finding["code"] == "DIR-005"] == [
-        str(log_dir.path / "meta.properties")
-    ]
+    paths = [finding["path"] for finding in answer["findings"] if finding["code"] == "DIR-005"]
+    assert paths == [str(log_dir.path / "meta.properties")]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,7 @@ def test_a_log_that_would_not_load_is_an_error_of_scan_and_its_rows_are_given(kc
     scan, ls = (json.loads(kcli(*words, "-o", "json", data).stdout) for words in (("scan",), ("ls",)))
 
     (error,) = scan["errors"]
-    (refused,) = (one for one in ls["findings"] if one["code"] == "START-008")
+    (refused,) = (finding for finding in ls["findings"] if finding["code"] == "START-008")
     assert (error["error"], error["path"], ls["errors"]) == ("load-failed", refused["path"], [])
     assert {row["partition"]: row["is_complete"] for row in scan["rows"] if "is_complete" in row}[0]
 
@@ -140,13 +139,17 @@ def test_zeros_after_a_clean_stop_have_the_verdict_of_ls(kcli, data):
     assert "START-008" in {finding["code"] for finding in ls["findings"]}
     assert "LOG-009" in {finding["code"] for finding in scan["findings"]}
     dumped = kcli("dump", "-o", "json", data)
-    (refused,) = [one for one in json.loads(dumped.stdout)["findings"] if one["code"].startswith("LOG-")]
+    (refused,) = [
+        finding for finding in json.loads(dumped.stdout)["findings"] if finding["code"].startswith("LOG-")
+    ]
     assert (dumped.exit_code, refused["severity"]) == (1, "error")
     assert refused in ls["findings"]
 
     (data / ".kafka_cleanshutdown").unlink()
     dumped = kcli("dump", "-o", "json", data)
-    (trimmed,) = [one for one in json.loads(dumped.stdout)["findings"] if one["code"].startswith("LOG-")]
+    (trimmed,) = [
+        finding for finding in json.loads(dumped.stdout)["findings"] if finding["code"].startswith("LOG-")
+    ]
     assert (dumped.exit_code, trimmed["code"], trimmed["severity"]) == (0, "LOG-004", "info")
 
 

@@ -264,7 +264,7 @@ def test_an_input_that_one_of_the_views_reads_is_no_error_of_a_query(kcli, dirs)
 
     def asked(query, *paths):
         done = kcli("sql", query, *paths, "-o", "json")
-        return done.exit_code, [one["error"] for one in json.loads(done.stdout)["errors"]]
+        return done.exit_code, [error["error"] for error in json.loads(done.stdout)["errors"]]
 
     assert asked("SELECT count(*) FROM offsets LEFT JOIN batches USING (dir)", log) == (0, [])
     assert asked("SELECT count(*) FROM segments s LEFT JOIN rlmm ON s.topic = rlmm.topic", dirs[0]) == (0, [])

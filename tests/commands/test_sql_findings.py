@@ -50,8 +50,8 @@ def test_segments_have_the_findings_of_scan(kcli, tmp_path, damage, codes, statu
         assert sorted(map(str, document["findings"])) == sorted(map(str, expected["findings"]))
         assert document["errors"] == expected["errors"]
         assert document["rows"] == [{"dir": row["dir"], "file": row["file"]} for row in expected["rows"]]
-    assert set(codes) <= {one["code"] for one in document["findings"]} | {
-        one["error"] for one in document["errors"]
+    assert set(codes) <= {finding["code"] for finding in document["findings"]} | {
+        error["error"] for error in document["errors"]
     }
 
 
@@ -72,8 +72,11 @@ def test_rows_of_findings_are_those_of_check(kcli, tmp_path, damage):
         segment(log_dir(tmp_path / "d") / "orders-0", base, put_range(base, 10))
     damage(tmp_path / "d" / "orders-0")
     checked = json.loads(kcli("check", tmp_path / "d", "-o", "json").stdout)
-    expected = [(one["code"], one["message"], one["path"] or one["dir"]) for one in checked["findings"]]
-    expected += [(one["error"], one["message"], one["path"]) for one in checked["errors"]]
+    expected = [
+        (finding["code"], finding["message"], finding["path"] or finding["dir"])
+        for finding in checked["findings"]
+    ]
+    expected += [(error["error"], error["message"], error["path"]) for error in checked["errors"]]
     for jobs in "12":
         query = "SELECT code, message, path FROM findings"
         done = kcli("sql", query, tmp_path / "d", "-o", "json", "--jobs", jobs)
@@ -90,7 +93,7 @@ def test_names_that_are_no_log_are_findings_of_every_view_of_logs(kcli, tmp_path
     done = kcli("sql", f"SELECT count(*) FROM {view}", tmp_path / "d", "-o", "json")
 
     assert done.exit_code == (4 if view == "segments" else 1)
-    assert {one["code"] for one in json.loads(done.stdout)["findings"]} >= {"LOG-010", "LOG-012"}
+    assert {finding["code"] for finding in json.loads(done.stdout)["findings"]} >= {"LOG-010", "LOG-012"}
 
 
 def _meta(log_dir, directory_id):
@@ -113,7 +116,9 @@ def test_log_dirs_that_do_not_start_together_are_found_as_in_ls_and_scan(kcli, t
     def found(*words):
         done = kcli(*words, *dirs, "-o", "json")
         findings = json.loads(done.stdout)["findings"]
-        return [one["path"] or one["dir"] for one in findings if one["code"] == "START-009"], done.exit_code
+        return [
+            finding["path"] or finding["dir"] for finding in findings if finding["code"] == "START-009"
+        ], done.exit_code
 
     for view, command in (("offsets", "ls"), ("segments", "scan")):
         contradictions, status = found("sql", f"FROM {view}")

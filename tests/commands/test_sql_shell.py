@@ -53,7 +53,7 @@ def test_a_signal_before_the_first_row_leaves_a_whole_document(dirs, tmp_path, n
     assert (process.returncode, error) == (status, "error interrupted: the rows are not complete\n")
     if output == "json":
         document = json.loads(out)
-        assert (document["rows"], [one["error"] for one in document["errors"]]) == ([], ["interrupted"])
+        assert (document["rows"], [error["error"] for error in document["errors"]]) == ([], ["interrupted"])
     else:
         assert [json.loads(line)["error"] for line in out.splitlines()] == ["interrupted"]
 
@@ -74,7 +74,7 @@ def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path, words, 
         process.send_signal(number)
 
         assert process.wait(timeout=300) == status
-    assert [one["error"] for one in json.loads(out.read_text())["errors"]] == ["interrupted"]
+    assert [error["error"] for error in json.loads(out.read_text())["errors"]] == ["interrupted"]
 
 
 @pytest.mark.slow

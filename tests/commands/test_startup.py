@@ -55,10 +55,8 @@ def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, t
     done = kcli(*STARTUP, "--server-config", config)
     assert (done.exit_code, broker(done)["metadata_log_dir"]) == (0, str(demo))
     config.write_text(f"{BROKER}node.id=1\nlog.dirs={other}\nmetadata.log.dir={demo}/\n")
-    assert [one["dir"] for one in broker(kcli(*STARTUP, "--server-config", config))["log_dirs"]] == [
-        str(demo),
-        str(other),
-    ]
+    log_dirs = [log_dir["dir"] for log_dir in broker(kcli(*STARTUP, "--server-config", config))["log_dirs"]]
+    assert log_dirs == [str(demo), str(other)]
 
 
 def test_how_the_broker_stopped_is_asked_of_every_log_dir(kcli, demo):
@@ -119,12 +117,12 @@ def future(stopped, other):
 def actions(document, directory):
     """Return what becomes of the files of a directory, None for those that stay as they are."""
     row = next(row for row in document["rows"] if row.get("dir") == str(directory))
-    return {one["action"] for one in row["files"]}
+    return {entry["action"] for entry in row["files"]}
 
 
 def moves(document):
     """Return the directories of which it is said that a move was all but done."""
-    return {one["dir"] for one in document["findings"] if one["code"] == "START-016"}
+    return {finding["dir"] for finding in document["findings"] if finding["code"] == "START-016"}
 
 
 def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, stopped, other, future):
@@ -140,14 +138,14 @@ def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, st
 def test_a_future_log_that_does_not_load_replaces_nothing(kcli, stopped, other, future):
     (future / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
     document = json.loads(kcli(*STARTUP, stopped, other).stdout)
-    assert "START-016" not in {one["code"] for one in document["findings"]}
+    assert "START-016" not in {finding["code"] for finding in document["findings"]}
     assert "delete" not in actions(document, other / "codecs-0")
 
 
 def test_a_future_log_replaces_the_current_one_of_its_topic_id(kcli, stopped, other, future):
     (other / "codecs-0" / "partition.metadata").write_text("version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA")
     document = json.loads(kcli(*STARTUP, stopped, other).stdout)
-    (finding,) = (one for one in document["findings"] if one["code"] == "START-016")
+    (finding,) = (finding for finding in document["findings"] if finding["code"] == "START-016")
     assert (finding["dir"], str(other) in finding["message"]) == (str(future), False)
     assert "delete" not in actions(document, other / "codecs-0")
 
@@ -157,7 +155,7 @@ def test_a_log_without_records_and_without_its_topic_id_becomes_a_stray(kcli, st
     (stopped / "codecs-0" / "partition.metadata").unlink()
     for command in ("startup", "check"):
         findings = json.loads(kcli(command, "-o", "json", stopped).stdout)["findings"]
-        strays = {(one["code"], one["dir"]) for one in findings if "-stray" in one["message"]}
+        strays = {(finding["code"], finding["dir"]) for finding in findings if "-stray" in finding["message"]}
         assert strays == {
             ("START-017", str(stopped / "empty-0")),
             ("START-012", str(stopped / "codecs-0")),
@@ -169,9 +167,9 @@ def test_a_metadata_log_without_a_topic_makes_every_log_a_stray(kcli, stopped):
         if path.name.endswith((".log", ".checkpoint")):
             path.write_bytes(b"")
     document = json.loads(kcli(*STARTUP, stopped).stdout)
-    strays = {one["dir"] for one in document["findings"] if one["code"] == "START-013"}
+    strays = {finding["dir"] for finding in document["findings"] if finding["code"] == "START-013"}
     rows = [row["dir"] for row in document["rows"] if row.get("topic")]
-    assert strays == {one for one in rows if "__cluster_metadata" not in one} != set()
+    assert strays == {row for row in rows if "__cluster_metadata" not in row} != set()
 
 
 @pytest.mark.parametrize("names", [(), ("d0",), ("d0/lost+found", "d1")])
@@ -184,7 +182,7 @@ def test_log_dirs_of_server_properties_without_anything_are_not_formatted(kcli, 
         done = kcli(command, "-o", "json", "--server-config", config)
         answer = json.loads(done.stdout)
         assert done.exit_code == 1, command
-        assert {"START-009"} == {one["code"] for one in answer["findings"]}, command
+        assert {"START-009"} == {finding["code"] for finding in answer["findings"]}, command
         assert any(tmp_path.name in str(row) for row in answer["rows"]), command
     assert kcli("startup", "-q", tmp_path / "d0").exit_code == 3
 

@@ -73,7 +73,7 @@ def test_a_rescue_saves_what_is_lost(kcli, swapped, tmp_path):
         assert kcli(*words, "--rescue", file).exit_code in {0, 1}
         records = [json.loads(line) for line in file.read_text().splitlines()]
         assert len(records) == row["records_lost"]
-        saved.append([(one["offset"], one["key"], one["value"]) for one in records])
+        saved.append([(record["offset"], record["key"], record["value"]) for record in records])
 
         command = shlex.split(row["rescue_command"])
         out = command.index("--out") + 1

@@ -92,7 +92,7 @@ def test_what_cannot_be_predicted_is_an_error(follower, words, error):
 
     assert ask(*described)["rows"][0]["outcome"] == "converged"
     document = ask(*words, *described, status=3)
-    assert [one["error"] for one in document["errors"]] == [error]
+    assert [error["error"] for error in document["errors"]] == [error]
 
 
 def test_a_follower_without_leader_is_an_error_and_the_others_are_answered(folder, tmp_path):

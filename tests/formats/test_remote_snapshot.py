@@ -60,7 +60,9 @@ def test_what_the_real_reader_reads(name):
         {key: value for key, value in entry.items() if key != "toString"} for entry in item["read"]["entries"]
     ]
     others = {"txnIdxEmpty"} if since_3_6 else {"txnIdxEmpty", "customMetadata"}
-    found = [{key: value for key, value in as_recorded(one).items() if key not in others} for one in records]
+    found = [
+        {key: value for key, value in as_recorded(record).items() if key not in others} for record in records
+    ]
     assert found == expected
     assert {record.layout for record in records} <= {"3.6" if since_3_6 else "3.0"}
 

@@ -252,7 +252,7 @@ def is_refused_what_it_may_not(
         answered(lambda: cluster.admin.create_acls([acl])[acl].result(20))
 
     def errors(*more: str, status: int) -> list[tuple[str, str]]:
-        return [(one["path"], one["message"]) for one in run(*words, *more, status=status)["errors"]]
+        return [(error["path"], error["message"]) for error in run(*words, *more, status=status)["errors"]]
 
     allow("orders", "other", AclOperation.READ)
     assert errors(status=4) == [(f"{secured}/orders", "TOPIC_AUTHORIZATION_FAILED")]
@@ -277,6 +277,5 @@ def deletes_a_topic(cluster: Cluster, log_dir: Path) -> None:
     wait(lambda: not segments(), "its remote segments to be deleted")
     found = run("bootstrap", "--bootstrap-server", cluster.bootstrap)
     assert found["errors"] == []
-    assert [(one["code"], one["message"].split(":")[0]) for one in found["findings"]] == [
-        ("RLMM-034", "topic orders")
-    ]
+    findings = [(finding["code"], finding["message"].split(":")[0]) for finding in found["findings"]]
+    assert findings == [("RLMM-034", "topic orders")]

@@ -226,8 +226,8 @@ def test_a_follower_of_a_tiered_leader(cluster: Cluster) -> None:
     (found,) = rows("ls", b.logs / f"{TIERED}-0")
     assert found["log_start_offset"] == row["log_start_offset_after"] == 0
     epochs = rows("epoch", "show", b.logs / f"{TIERED}-0")
-    assert [[one["epoch"], one["start_offset"]] for one in epochs] == [
-        list(one.values()) for one in row["epochs_after"]
+    assert [[epoch["epoch"], epoch["start_offset"]] for epoch in epochs] == [
+        list(epoch.values()) for epoch in row["epochs_after"]
     ]
     created = {one["offset"] for one in row["producer_snapshots"] if one["action"] == "create"}
     assert {int(path.stem) for path in (b.logs / f"{TIERED}-0").glob("*.snapshot")} >= created

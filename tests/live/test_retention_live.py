@@ -193,6 +193,6 @@ def test_what_goes_and_what_is_cleaned_is_as_predicted(tmp_path):
             logs_now = {int(path.stem): path for path in (node.logs / f"{topic}-0").glob("*.log")}
             assert {base: path.stat().st_size for base, path in logs_now.items()} == sizes
         _, found = answer(node, "check")
-    assert {one["code"] for one in findings if one["severity"] != "info"} == {"LOG-028"}
+    assert {finding["code"] for finding in findings if finding["severity"] != "info"} == {"LOG-028"}
     late = {(Path(one["dir"]).name, one["code"]) for one in found if one["severity"] != "info"}
     assert late == {("future-0", "LOG-028"), ("open-0", "LOG-029")}

@@ -15,7 +15,7 @@ ROUNDS = 8
 
 def answer(document):
     rows = {row["dir"]: (row["result"], row["log_end_offset"]) for row in document["rows"]}
-    above = [one for one in document["findings"] if one["severity"] != "info"]
+    above = [finding for finding in document["findings"] if finding["severity"] != "info"]
     return rows, above, document["errors"]
 
 

@@ -97,9 +97,9 @@ def answers(log_dir: Path) -> dict[str, dict[str, object]]:
             name = Path(row.get("dir", "")).name  # a broker's or a log dir's own row has none, or another
             if end is not None and name in found:
                 found[name][command] = end
-        for one in document["findings"]:
-            if one["code"] == "START-008":
-                found[Path(one["dir"]).name][command] = REFUSED
+        for finding in document["findings"]:
+            if finding["code"] == "START-008":
+                found[Path(finding["dir"]).name][command] = REFUSED
         for error in document["errors"]:
             path = Path(error["path"])
             found.setdefault(path.name if path.name in found else path.parent.name, {})[command] = REFUSED

@@ -109,7 +109,7 @@ def assert_rounds(
     leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str, theirs: dict[str, Any]
 ) -> FetchRounds:
     ours = follow_leader(leader, follower, protocol)
-    rounds = [list(one[:7]) for one in ours.rounds if one.truncate_to is not None]
+    rounds = [list(step[:7]) for step in ours.rounds if step.truncate_to is not None]
     said = (leader, follower, protocol, theirs)
     assert rounds == theirs["rounds"], said
     assert ours.truncate_to == theirs["log_end_offset"], said

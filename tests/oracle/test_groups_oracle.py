@@ -158,7 +158,7 @@ def compare(oracle: Oracle, root: Path, log: list[Step]) -> bool:
     asked = [[one if isinstance(one, int | None) else encoded(one) for one in step] for step in log]
     answer = oracle.ask("groups", records=asked, topics=TOPICS, times=moments)
 
-    stops = [one.found for one in listed.findings if one.code == "COORD-002"]
+    stops = [finding.found for finding in listed.findings if finding.code == "COORD-002"]
     assert stops == ([answer["read"]] if answer["error"] else []), answer
     if answer["error"]:
         return False
@@ -174,6 +174,6 @@ def compare(oracle: Oracle, root: Path, log: list[Step]) -> bool:
         for row in committed
     } == {(*one[:3],): (*one[3:],) for one in answer["offsets"]}
     assert [{key for key, at in expires.items() if at <= moment} for moment in moments] == [
-        {(*one,) for one in keys} for keys in answer["expired"]
+        {(*key,) for key in keys} for keys in answer["expired"]
     ]
     return True

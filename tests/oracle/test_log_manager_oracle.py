@@ -66,15 +66,17 @@ def written(oracle: Oracle, seed: int, root: Path, choose: random.Random) -> dic
 def files_after(row: dict[str, Any]) -> dict[str, int]:
     """Return the files of a directory after its start, by name, with their sizes."""
     return {
-        one["file"].removesuffix(".swap") if one["action"] == "rename" else one["file"]: one["size_after"]
-        for one in row["files"]
-        if one["action"] != "delete"
+        entry["file"].removesuffix(".swap") if entry["action"] == "rename" else entry["file"]: entry[
+            "size_after"
+        ]
+        for entry in row["files"]
+        if entry["action"] != "delete"
     }
 
 
 def holds_nothing(row: dict[str, Any]) -> bool:
     """Whether a log without records lacks its topic id: it becomes a stray, too, and that is no finding."""
-    files = {one["file"]: one for one in row["files"]}
+    files = {entry["file"]: entry for entry in row["files"]}
     is_live = "." not in Path(row["dir"]).name
     is_empty = not any(size for name, size in files_after(row).items() if name.endswith(".log"))
     return is_live and is_empty and "partition.metadata" not in files
@@ -91,11 +93,11 @@ def assert_agrees(root: Path, document: dict[str, Any], said: dict[str, Any]) ->
     if fatal:
         assert said["error"] in exceptions
         return
-    is_offline = [one["outcome"] for one in broker["log_dirs"]] == ["offline"]
+    is_offline = [log_dir["outcome"] for log_dir in broker["log_dirs"]] == ["offline"]
     assert is_offline == (said["offline"] == [str(root)]), (broker, said["offline"])
     if is_offline:
         return
-    strays = {one["dir"] for one in document["findings"] if one["code"] in STRAYS}
+    strays = {finding["dir"] for finding in document["findings"] if finding["code"] in STRAYS}
     seen = set()
     for row in rows:
         path = row["dir"]
@@ -105,7 +107,7 @@ def assert_agrees(root: Path, document: dict[str, Any], said: dict[str, Any]) ->
         place = path
         if path in strays or holds_nothing(row):
             name = Path(path).name
-            (place,) = (one for one in said["files"] if Path(one).name.startswith(f"{name}."))
+            (place,) = (entry for entry in said["files"] if Path(entry).name.startswith(f"{name}."))
             assert place.endswith("-stray")
         seen.add(place)
         left_out = {EPOCHS} if place != path else set()
@@ -119,7 +121,7 @@ def assert_agrees(root: Path, document: dict[str, Any], said: dict[str, Any]) ->
         if log is not None:
             offsets = ("log_start_offset", "log_end_offset", "recovery_point")
             assert [log[key] for key in offsets] == [row[key] for key in offsets], path
-            assert log["epochs"] == [[one["epoch"], one["start_offset"]] for one in row["epochs"]]
+            assert log["epochs"] == [[epoch["epoch"], epoch["start_offset"]] for epoch in row["epochs"]]
     assert seen == set(said["files"])
 
 
@@ -138,7 +140,7 @@ def test_a_log_dir_becomes_what_is_predicted(
         document = json.loads(kcli(*words).stdout)
         logs = {path.name.removesuffix(".swap") for path in root.rglob("*.log*")}
         said = oracle.ask("log_manager", log_dirs=[str(root)], strays=True, **opening)
-        if any(one["error"] == UNSUPPORTED for one in document["errors"]):
+        if any(error["error"] == UNSUPPORTED for error in document["errors"]):
             after = {name for files in said.get("files", {}).values() for name in files}
             assert "error" in said or {name for name in after - logs if name.endswith(".log")}, (seed, said)
             continue

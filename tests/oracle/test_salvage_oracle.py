@@ -61,15 +61,15 @@ def salvaged(unit: Unit, log: RandomLog, out: Path, **options: Any) -> tuple[dic
 
 def assert_the_rest_is_saved(row: dict[str, Any], unit: Unit, out: Path) -> None:
     """What is in none of the lost ranges of a log is its copy, but for zeros after the last batch."""
-    lost = sum(one["end"] - one["start"] for one in row["lost"])
+    lost = sum(loss["end"] - loss["start"] for loss in row["lost"])
     assert lost == row["bytes_lost"]
     for base, name in logs_and_orphans(Partition(unit.target))[0].items():
         path, copy = Path(name), out / f"{base:020d}.log"
         data, rest, at = path.read_bytes(), b"", 0
-        for one in row["lost"]:
-            if one["file"] == path.name:
-                assert at <= one["start"] < one["end"] <= len(data), row["lost"]
-                rest, at = rest + data[at : one["start"]], one["end"]
+        for loss in row["lost"]:
+            if loss["file"] == path.name:
+                assert at <= loss["start"] < loss["end"] <= len(data), row["lost"]
+                rest, at = rest + data[at : loss["start"]], loss["end"]
         rest += data[at:]
         saved = copy.read_bytes() if copy.exists() else b""
         assert rest.startswith(saved) and not rest[len(saved) :].strip(b"\0"), (path, row["lost"])
@@ -125,7 +125,8 @@ def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_pat
                         files.pop(f"{row['log_end_offset']:020d}.snapshot", None)
                 assert after == before
                 if not any(
-                    one.file == EPOCHS and one.message.startswith("offset ") for one in found.findings
+                    finding.file == EPOCHS and finding.message.startswith("offset ")
+                    for finding in found.findings
                 ):
                     assert_epochs_fit(said["epochs"], out)
             shutil.rmtree(out.parent)
@@ -161,7 +162,9 @@ def test_a_copy_of_a_metadata_log_opens_as_the_log_does(
         out.parent.mkdir()
         outcome = Salvage(out=str(out), now_ms=NOW)(unit_of(directory))
         left_out = {
-            one.file for one in outcome.findings if one.code == "SALV-004" and ".checkpoint" in str(one.file)
+            finding.file
+            for finding in outcome.findings
+            if finding.code == "SALV-004" and ".checkpoint" in str(finding.file)
         }
         if any(map(name_error, os.listdir(directory))):
             assert left_out
@@ -171,7 +174,7 @@ def test_a_copy_of_a_metadata_log_opens_as_the_log_does(
             (whole / str(name)).unlink()
         said = oracle.ask("metadata_log", directory=whole, now_ms=NOW)
         if "error" in said:
-            lacks = any("no snapshot reaches it" in one.message for one in outcome.findings)
+            lacks = any("no snapshot reaches it" in finding.message for finding in outcome.findings)
             assert lacks == ("Inconsistent snapshot state" in said["message"]), (said, outcome)
             assert lacks or (outcome.error and outcome.error.path.startswith(str(directory))), outcome.error
             continue

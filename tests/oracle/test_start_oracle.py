@@ -44,10 +44,12 @@ UNSUPPORTED = "unsupported"
 
 def _as_error(listed: Outcome) -> Outcome:
     """Return an answer of `ls` as other commands give it: of a log that does not load it has a finding."""
-    for one in listed.findings:
-        if one.code == "START-008":
-            message = f"would not load this log: {one.message}"
-            return replace(listed, error=Failure(one.path or "", LOAD_FAILED, one.position, None, message))
+    for finding in listed.findings:
+        if finding.code == "START-008":
+            message = f"would not load this log: {finding.message}"
+            return replace(
+                listed, error=Failure(finding.path or "", LOAD_FAILED, finding.position, None, message)
+            )
     return listed
 
 

@@ -74,7 +74,7 @@ def assert_agrees(row: dict[str, Any], said: dict[str, Any]) -> None:
     same = ("log_start_offset", "log_end_offset", "recovery_point")
     assert {key: row[key] for key in same} == {key: said[key] for key in same}
     assert row["segments"] == len(said["segments"])
-    assert [[one["epoch"], one["start_offset"]] for one in row["epochs"]] == said["epochs"]
+    assert [[epoch["epoch"], epoch["start_offset"]] for epoch in row["epochs"]] == said["epochs"]
     producers = [judged_producer(producer) for producer in said["producers"]]
     assert [tuple(producer.values()) for producer in row["producers"]] == [
         (number, epoch, sequence, offset, first_open)

@@ -52,7 +52,7 @@ def compare(oracle: Oracle, rng: random.Random) -> None:
 
     loaded = TransactionStates("dir")
     findings = list(loaded.take(coordinator_records(*records[: answer["read"]])))
-    assert sum((one.more or 0) + 1 for one in findings) == len(answer["passed_over"])
+    assert sum((finding.more or 0) + 1 for finding in findings) == len(answer["passed_over"])
     assert {
         key: [
             *(one.producer_id, one.producer_epoch, one.previous_producer_id, one.state, one.timeout_ms),

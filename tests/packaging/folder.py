@@ -45,7 +45,9 @@ def lay(interpreter, wheels, folder, *, compiled):
             if name in LAID_AS:
                 lay_file(archive, entry, folder / LAID_AS[name])
             elif (
-                below != name and not entry.is_dir() and not any(fnmatchcase(below, one) for one in LEFT_OUT)
+                below != name
+                and not entry.is_dir()
+                and not any(fnmatchcase(below, pattern) for pattern in LEFT_OUT)
             ):
                 lay_file(archive, entry, folder / name)
     for archive, entry in entries(wheels):

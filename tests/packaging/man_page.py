@@ -41,7 +41,7 @@ def _lines() -> Iterator[str]:
 
 
 def _command(words: tuple[str, ...], command: Any, shared: dict[str, Any]) -> Iterator[str]:
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
     metavars = " ".join(one.metavar or "" for one in arguments)
     yield f".SS kcli {' '.join(words)} {_text(metavars)}".rstrip()
     paragraphs = re.split(r"\n\s*\n", str(command.help))

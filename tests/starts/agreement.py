@@ -47,7 +47,10 @@ def ask(*words: str) -> tuple[Said, dict[str, Any]]:
     """Return what a command line says, and its document."""
     done = CliRunner().invoke(app, [*words, "-o", "json"])
     document = json.loads(done.stdout)
-    found = [(one["code"], one["path"] or one["dir"], one["message"]) for one in document["findings"]]
+    found = [
+        (finding["code"], finding["path"] or finding["dir"], finding["message"])
+        for finding in document["findings"]
+    ]
     codes = {code for code, _, _ in found}
     ends = any(code == "START-008" and ENDS in message for code, _, message in found)
     broker = "starts-degraded" if "START-010" in codes else "starts"
@@ -74,27 +77,27 @@ def differences(topic: str, *paths: str) -> Iterator[str]:
     if len(brokers) == 1 and brokers[0]["outcome"] != usual.broker:
         yield f"startup: its row says {brokers[0]['outcome']}, its findings {usual.broker}"
     failing = {row["dir"] for row in document["rows"] if row["outcome"] == "fails" and "log_dirs" not in row}
-    refused = {one["dir"] for one in document["findings"] if one["code"] == "START-008"}
+    refused = {finding["dir"] for finding in document["findings"] if finding["code"] == "START-008"}
     unserved = {row["dir"] for row in document["rows"] if row["reason"] == LOG_DIR_OFFLINE}
     if failing != refused:
         yield f"startup: {failing} fail, {refused} are refused"
     for selected in ((), ("--topic", topic)):
         started, document = ask("startup", *selected, *paths)
-        is_nothing = any(one["error"] == "nothing-matched" for one in document["errors"])
+        is_nothing = any(error["error"] == "nothing-matched" for error in document["errors"])
         if not is_nothing:
             usual = usual._replace(asked=started.asked, others=started.others)
             yield from _between(" ".join(("startup", *selected)), started, usual)
         for command in ("check", "ls"):
             said, document = ask(command, *selected, *paths)
             name = " ".join((command, *selected))
-            more = {one["code"] for one in document["findings"] if one["severity"] == "error"}
+            more = {finding["code"] for finding in document["findings"] if finding["severity"] == "error"}
             if command == "check":
                 said = said._replace(others=started.others)
                 if more - OF_A_REPLICA - OF_A_BROKER:  # it reads what no start reads
                     said = said._replace(status=started.status)
             yield from _between(name, said, started)
-            bad = [one for one in document["findings"] if one["severity"] != "info"]
-            worse = {one["dir"] for one in bad if one["code"] in OF_A_REPLICA}
+            bad = [finding for finding in document["findings"] if finding["severity"] != "info"]
+            worse = {finding["dir"] for finding in bad if finding["code"] in OF_A_REPLICA}
             clean = {row["dir"] for row in document["rows"] if row.get("result") == "clean"}
             if wrong := clean & (worse | unserved):
                 yield f"{name}: clean are {wrong}"

@@ -38,7 +38,9 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
     if broker["outcome"] == "waits":
         return answer
     root = properties.parent
-    offline = [os.path.basename(one["dir"]) for one in broker["log_dirs"] if one["outcome"] == "offline"]
+    offline = [
+        os.path.basename(log_dir["dir"]) for log_dir in broker["log_dirs"] if log_dir["outcome"] == "offline"
+    ]
     fates = {
         os.path.relpath(row["dir"], root): row["outcome"]
         for row in rows
@@ -49,9 +51,9 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
     )
     files = {
         os.path.relpath(row["dir"], root): {
-            one["file"].removesuffix(".swap"): one["size_after"]
-            for one in row["files"]
-            if one["action"] != "delete" and not one["file"].startswith(EPOCHS)
+            entry["file"].removesuffix(".swap"): entry["size_after"]
+            for entry in row["files"]
+            if entry["action"] != "delete" and not entry["file"].startswith(EPOCHS)
         }
         for row in rows
         if row["outcome"] == "loads"

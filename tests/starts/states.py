@@ -27,8 +27,12 @@ def packed(base: str) -> list[tuple[str, int, bytes | None]]:
     """Return the log dirs of a release: of directories the name, of files the size and bytes up to zeros."""
     with tarfile.open(DATA / f"{base}.tar.gz") as archive:
         return [
-            (one.name, one.size, archive.extractfile(one).read().rstrip(b"\0") if one.isfile() else None)
-            for one in archive
+            (
+                member.name,
+                member.size,
+                archive.extractfile(member).read().rstrip(b"\0") if member.isfile() else None,
+            )
+            for member in archive
         ]
 
 

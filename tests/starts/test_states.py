@@ -137,7 +137,7 @@ def test_who_waits_is_never_ready_and_check_says_why_and_what_to_do(
     assert todo in broker["remedy"]
     for command in ("startup", "check"):
         findings = ask(command, "--server-config", properties)[0]["findings"]
-        (finding,) = (one for one in findings if one["code"] == "START-022")
+        (finding,) = (finding for finding in findings if finding["code"] == "START-022")
         assert words in finding["message"], (command, finding)
         assert finding["message"].endswith(f"; to do: {broker['remedy']}")
     assert kcli("startup", "--server-config", properties).exit_code == 1
@@ -150,7 +150,7 @@ def test_a_log_dir_that_is_not_given_may_be_whole(tmp_path: Path):
     named = properties.read_text().replace(f"{tmp_path}/d0,{tmp_path}/d1", f"{tmp_path}/d0")
     properties.write_text(named)
     answer = ask("check", "--server-config", properties)[0]
-    assert "START-019" in {one["code"] for one in answer["findings"]}
+    assert "START-019" in {finding["code"] for finding in answer["findings"]}
 
 
 @pytest.mark.parametrize(
@@ -300,8 +300,8 @@ def test_the_first_lines_name_what_a_metadata_log_has_lost(kcli, tmp_path: Path,
     assert words in broker["reason"]
     assert said in broker["server_log"]
     assert "put back __cluster_metadata-0" in broker["remedy"]
-    strays = [one for one in answer["findings"] if one["code"] == "START-013"]
-    assert all(one["message"].endswith("has lost records (START-014)") for one in strays)
+    strays = [finding for finding in answer["findings"] if finding["code"] == "START-013"]
+    assert all(finding["message"].endswith("has lost records (START-014)") for finding in strays)
     assert bool(strays) == (base == "4.4.0")
     shown = " ".join(kcli("check", "-o", "table", "--server-config", properties).stdout.split())
     assert shown.index(words) < shown.index("RESULT")
@@ -348,12 +348,12 @@ def test_what_lies_in_a_stray_directory_is_no_partition(kcli, tmp_path: Path, ch
     (row,) = (row for row in answer["rows"] if str(row.get("dir")).endswith(f"{UNIQUE}-stray"))
     assert (row["outcome"], row["records_lost"]) == ("stray", lost)
     assert words in row["reason"]
-    assert {one["action"] for one in row["files"]} <= {"keep", "truncate", "create", "rewrite"}
+    assert {entry["action"] for entry in row["files"]} <= {"keep", "truncate", "create", "rewrite"}
     shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
     assert (f"1 replica lies in a -stray directory ({lost} records)" in shown) == bool(lost)
     for command in ("startup", "check"):
         document, status = ask(command, "--server-config", properties)
-        left = [one for one in document["findings"] if one["code"] == "START-024"]
+        left = [finding for finding in document["findings"] if finding["code"] == "START-024"]
         assert [one["dir"] for one in left] == ([row["dir"]] if lost else []), command
         assert status == 1 or not lost, command
     assert kcli("startup", row["dir"]).exit_code == int(bool(lost))
@@ -375,7 +375,7 @@ def test_a_replica_that_begins_empty_beside_its_stray_directory_is_renamed_back(
     properties = prepare("4.4.0", "healthy", tmp_path)
     renamed(tmp_path)
     findings = ask("check", "--server-config", properties)[0]["findings"]
-    (empty,) = (one["message"] for one in findings if one["code"] == "START-019")
+    (empty,) = (finding["message"] for finding in findings if finding["code"] == "START-019")
     assert f"with the broker stopped rename {tmp_path}/d0/{ORDERS_0} to orders-0" in empty
 
 
@@ -406,7 +406,7 @@ def test_a_log_without_a_topic_id_gets_that_of_its_name_before_3_7(tmp_path: Pat
     properties = prepare("3.5.2", "partition.metadata missing", tmp_path)
     whole = (tmp_path / "d0" / "events-1" / "partition.metadata").stat().st_size
     rows = [row for row in started(properties, "3.5") if row.get("topic") == "orders"]
-    (made,) = (one for row in rows for one in row["files"] if one["action"] == "create")
+    (made,) = (entry for row in rows for entry in row["files"] if entry["action"] == "create")
     assert (made["file"], made["size_after"]) == ("partition.metadata", whole)
 
 
@@ -517,9 +517,9 @@ def test_a_controller_that_ran_has_lost_a_metadata_log_that_is_gone(tmp_path: Pa
     properties.write_text(CONTROLLER.format(tmp_path))
     for command in ("startup", "check"):
         document, status = ask(command, "--server-config", properties)
-        lost = [one for one in document["findings"] if one["code"] == "START-014"]
+        lost = [finding for finding in document["findings"] if finding["code"] == "START-014"]
         assert (status, len(lost)) == (int(is_used), int(is_used)), command
-        assert all("the metadata of the cluster is gone; to do: " in one["message"] for one in lost)
+        assert all("the metadata of the cluster is gone; to do: " in finding["message"] for finding in lost)
 
 
 def test_the_metadata_of_other_nodes_says_that_a_voter_lacks_its_own(tmp_path: Path):
@@ -531,8 +531,9 @@ def test_the_metadata_of_other_nodes_says_that_a_voter_lacks_its_own(tmp_path: P
         path.write_text(path.read_text().replace("node.id=1", "node.id=2"))
     paths = [tmp_path / name / log_dir for name in ("voter", "other") for log_dir in ("d0", "d1")]
     findings = ask("startup", *paths)[0]["findings"]
-    lost = [one for one in findings if one["code"] == "START-014"]
-    assert [(one["dir"], "the whole quorum" in one["message"]) for one in lost] == [(str(paths[0]), True)]
+    lost = [finding for finding in findings if finding["code"] == "START-014"]
+    places = [(finding["dir"], "the whole quorum" in finding["message"]) for finding in lost]
+    assert places == [(str(paths[0]), True)]
 
 
 def test_a_node_of_a_quorum_fetches_the_metadata_that_it_has_lost(kcli, tmp_path: Path):

@@ -34,7 +34,8 @@ from kcli.words import INT64
 def scanned(path, options):
     """Return the rows of a file, and the outcomes; an error that no job foresees fails the test."""
     outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
-    assert [one.error for one in outcomes if one.error and one.error.error == "internal"] == []
+    errors = [outcome.error for outcome in outcomes if outcome.error and outcome.error.error == "internal"]
+    assert errors == []
     return [row for outcome in outcomes for row in outcome.rows], outcomes
 
 

@@ -210,7 +210,8 @@ def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs)
     work = units(*["answer"] * 3)
     outcomes = list(pool(jobs)(Job(partial(all_die_once, marker=str(tmp_path / "died"))), work))
 
-    assert [(one.rows, one.error) for one in outcomes] == [([EpochRow(n)], None) for n in range(3)]
+    answers = [(outcome.rows, outcome.error) for outcome in outcomes]
+    assert answers == [([EpochRow(n)], None) for n in range(3)]
 
 
 @pytest.mark.parametrize("at", [0, 1, LONG // 2, LONG])

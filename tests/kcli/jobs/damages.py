@@ -125,7 +125,7 @@ def line(name: str, offset: int, partition: str = "quiet-txn 0") -> Callable[[Pa
     def damage(root: Path) -> None:
         path = root / name
         lines = path.read_text().splitlines()[2:] if path.exists() else []
-        kept = [one for one in lines if not one.startswith(f"{partition} ")]
+        kept = [line for line in lines if not line.startswith(f"{partition} ")]
         kept.append(f"{partition} {offset}")
         path.write_text("\n".join(["0", str(len(kept)), *kept, ""]))
 

@@ -69,7 +69,7 @@ class Log:
         """Append a batch of a random kind."""
         choose = self.choose
         self.time += choose.randrange(-3, 9)
-        open_ones = [number for number, one in self.producers.items() if one.open_since is not None]
+        open_ones = [number for number, producer in self.producers.items() if producer.open_since is not None]
         kind = choose.choice(("plain", "idempotent", "data", "data", "end"))
         if kind == "end" and open_ones:
             number = choose.choice(open_ones)
@@ -180,7 +180,7 @@ class Log:
     def elect(self):
         """Begin a leader epoch with the next batch."""
         self.epoch += self.choose.randrange(1, 3)
-        self.epochs = [one for one in self.epochs if one[1] < self.end] + [(self.epoch, self.end)]
+        self.epochs = [epoch for epoch in self.epochs if epoch[1] < self.end] + [(self.epoch, self.end)]
         self.write_epochs()
 
     def retain(self):
@@ -193,18 +193,18 @@ class Log:
         for path in self.directory.glob(f"{base:020d}.*"):
             path.unlink()
         (self.root / "log-start-offset-checkpoint").write_text(f"0\n1\norders 0 {start}\n")
-        kept = [one for one in self.epochs if one[1] > start]
-        newest = [one for one in self.epochs if one[1] <= start][-1:]
+        kept = [epoch for epoch in self.epochs if epoch[1] > start]
+        newest = [epoch for epoch in self.epochs if epoch[1] <= start][-1:]
         self.epochs = [(epoch, start) for epoch, _ in newest] + kept
         self.write_epochs()
 
     def truncate(self, offset):
         """Cut the log at a batch, as a follower does, and follow again from there."""
         start = min(self.segments)
-        batches = [one for base in sorted(self.segments) for one in self.segments[base]]
+        batches = [batch for base in sorted(self.segments) for batch in self.segments[base]]
         kept = [one for one in batches if one.last < offset]
         self.end = kept[-1].last + 1 if kept else start
-        for base in [one for one in self.segments if one > self.end]:
+        for base in [base for base in self.segments if base > self.end]:
             del self.segments[base]
             for path in self.directory.glob(f"{base:020d}.*"):
                 path.unlink()
@@ -224,14 +224,16 @@ class Log:
         }
         snapshot = self.snapshots.get(start)
         self.producers = deepcopy(snapshot) if snapshot and start else {}
-        self.next_sequence = {number: one.last_sequence + 1 for number, one in self.producers.items()}
+        self.next_sequence = {
+            number: producer.last_sequence + 1 for number, producer in self.producers.items()
+        }
         self.segments = {}
         for base in bases:
             self.segments[base] = replayed[base]
             for batch in state[base]:
                 self._take_in(batch)
         self.end = kept[-1].last + 1 if kept else start
-        self.epochs = [one for one in self.epochs if one[1] < self.end] or [(0, self.end)]
+        self.epochs = [epoch for epoch in self.epochs if epoch[1] < self.end] or [(0, self.end)]
         self.write_epochs()
         self.write(self.active)
         if self.end > self.active:

@@ -14,13 +14,15 @@ def does_not_start(kcli, *words):
     """Return the log dirs and partitions for which `startup` predicts a failure, or that are left offline."""
     document = json.loads(kcli("startup", "-o", "json", *words).stdout)
     broker = [row for row in document["rows"] if "log_dirs" in row]
-    offline = {one["dir"] for row in broker for one in row["log_dirs"] if one["outcome"] == "offline"}
+    offline = {
+        log_dir["dir"] for row in broker for log_dir in row["log_dirs"] if log_dir["outcome"] == "offline"
+    }
     partitions = [row for row in document["rows"] if "log_dirs" not in row]
     names = {row["dir"] for row in partitions}
     stops = {
-        one["path"] if one["path"] in names else one["dir"]
-        for one in document["findings"]
-        if one["code"] == "START-009"
+        finding["path"] if finding["path"] in names else finding["dir"]
+        for finding in document["findings"]
+        if finding["code"] == "START-009"
     }
     failing = {row["dir"] for row in partitions if row["outcome"] == "fails"}
     left = {row["dir"] for row in partitions if row["outcome"] == "not-started"}

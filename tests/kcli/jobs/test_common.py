@@ -48,9 +48,8 @@ def test_files_of_the_log_dir_that_cannot_be_used(tmp_path, name, content, code)
     assert len(outcome.rows) == 1
     severity = "warning" if code == "DIR-008" else "error"
     of_log_dir = [finding for finding in outcome.findings if finding.dir == str(directory.parent)]
-    assert [(finding.code, finding.path, finding.severity) for finding in of_log_dir] == [
-        (code, str(path), severity)
-    ]
+    codes = [(finding.code, finding.path, finding.severity) for finding in of_log_dir]
+    assert codes == [(code, str(path), severity)]
 
 
 def test_they_are_reported_beside_an_error_too(tmp_path):
@@ -326,7 +325,7 @@ def test_a_log_that_is_truncated_while_it_is_read_is_read_anew(three, kcli, word
     truncating(monkeypatch, log, len(put_range(10, 5)) + 10, 1)
     answered = kcli(*words, three.parent, "-o", "json")
     document = json.loads(answered.stdout)
-    assert document["errors"] == [] and "LOG-001" in {one["code"] for one in document["findings"]}
+    assert document["errors"] == [] and "LOG-001" in {finding["code"] for finding in document["findings"]}
     found = [row["batches"] for row in document["rows"] if row.get("type") != "scan_segment"]
     assert found[0] == 3
 
@@ -343,8 +342,8 @@ def test_a_log_that_shrinks_each_time_is_an_error_and_damage_that_was_found_stay
     truncating(monkeypatch, log, log.stat().st_size - 1000, 100)
     answered = kcli(*words.split(), three.parent, "-o", "json")
     document = json.loads(answered.stdout)
-    assert (answered.exit_code, [one["error"] for one in document["errors"]]) == (4, ["changed"])
-    codes = {one["code"] for one in document["findings"]}
+    assert (answered.exit_code, [error["error"] for error in document["errors"]]) == (4, ["changed"])
+    codes = {finding["code"] for finding in document["findings"]}
     assert "LOG-003" in codes and "LOG-005" not in codes
     if words == "check":
         assert [row["result"] for row in document["rows"] if row["topic"]] == ["damaged"]

@@ -107,7 +107,8 @@ def test_what_keeps_the_cleaner_away_is_said(make):
     query = RetentionQuery(NOW, {"log.cleaner.enable": "false"}, {"cleanup.policy": "compact"})
     outcome = compact(unit(directory), query=query, release=NEWEST)
     assert [each["picked"] for each in rows(outcome) if "picked" in each] == [False]
-    assert [one.found for one in outcome.findings if one.code == "LOG-029"] == ["log.cleaner.enable"]
+    causes = [finding.found for finding in outcome.findings if finding.code == "LOG-029"]
+    assert causes == ["log.cleaner.enable"]
 
 
 def test_the_view_has_the_row_of_the_log(make):

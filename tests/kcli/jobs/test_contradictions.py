@@ -198,9 +198,9 @@ def log_ends(*arguments):
     for name, (words, key) in ASKED.items():
         done = CliRunner().invoke(app, [*words, *map(str, arguments), *selected])
         document = json.loads(done.stdout)
-        rows = [one for one in document["rows"] if one.get("partition") == 0 and one["topic"] == "orders"]
+        rows = [row for row in document["rows"] if row.get("partition") == 0 and row["topic"] == "orders"]
         ends[name] = rows[-1][key]
-        if any(one["code"] == "START-015" for one in document["findings"]):
+        if any(finding["code"] == "START-015" for finding in document["findings"]):
             unknown.add(name)
     return ends, unknown
 

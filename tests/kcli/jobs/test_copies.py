@@ -43,7 +43,7 @@ def known(monkeypatch, leader):
 
 
 def counted(root):
-    found = counted_copies(find([str(one) for one in sorted(root.iterdir())], Selection()))
+    found = counted_copies(find([str(path) for path in sorted(root.iterdir())], Selection()))
     shown = [target.shown.removeprefix(f"{root}/").partition("/")[0] for target in found.targets]
     return shown, [note.message for note in found.notes if note.kind == copies.COPIES]
 

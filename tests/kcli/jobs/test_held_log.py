@@ -123,7 +123,7 @@ def test_check_says_it_too_and_that_the_cleaner_of_a_log_dir_stopped(make, tmp_p
     (directory.parent / "orders-0" / f"{0:020}.timeindex").write_bytes(time_entries((1 << 52, 9)))
     asked = [ask("check", *words, directory.parent) for words in ((), ("--since", tmp_path / "s")) * 2]
     for document, _ in asked:
-        codes = {(one["code"], os.path.basename(one["dir"])) for one in document["findings"]}
+        codes = {(finding["code"], os.path.basename(finding["dir"])) for finding in document["findings"]}
         expected = {("LOG-029", "__consumer_offsets-0"), ("DIR-012", "d"), ("LOG-028", "orders-0")}
         assert expected <= codes
         results = {os.path.basename(row["dir"]): row["result"] for row in document["rows"]}
@@ -159,7 +159,8 @@ def test_without_a_cleaner_nothing_of_a_compacted_log_goes(make):
     log, *segments = rows(outcome)
     assert (log["will_clean"], log["uncleanable_because"]) == (False, "log.cleaner.enable")
     assert segments[0]["reason"] == "log.cleaner.enable is false: nothing deletes of a compacted log"
-    assert [one.found for one in outcome.findings if one.code == "LOG-029"] == ["log.cleaner.enable"]
+    causes = [finding.found for finding in outcome.findings if finding.code == "LOG-029"]
+    assert causes == ["log.cleaner.enable"]
 
 
 def test_a_cut_segment_in_the_middle_stops_the_cleaner(kcli, make):

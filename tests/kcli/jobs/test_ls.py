@@ -91,7 +91,7 @@ def test_a_file_that_stops_the_load_is_the_answer_of_every_command(tmp_path, nam
     if job is ls.ls:
         (row,) = map(named, outcome.rows)
         assert (row["segments"], row["log_start_offset"], row["log_end_offset"]) == (1, None, None)
-        (refused,) = (one for one in outcome.findings if one.code == "START-008")
+        (refused,) = (finding for finding in outcome.findings if finding.code == "START-008")
         assert (outcome.error, refused.path) == (None, f"{directory}/{name}")
         assert refused.message.startswith(f"{exception}: ")
         return
@@ -111,7 +111,7 @@ def test_a_log_with_more_to_recover_has_an_unknown_end_and_the_largest_that_it_c
     (finding,) = (finding for finding in outcome.findings if finding.code == "START-005")
     assert finding.found == 15
     assert "at most 15, and whether the log loads is not judged" in finding.message
-    assert {one.code for one in outcome.findings} == {"START-005", "START-012"}
+    assert {finding.code for finding in outcome.findings} == {"START-005", "START-012"}
     outcome = ls.ls(unit(directory), request=StartRequest())
     (row,) = rows(outcome)
     assert (row["log_end_offset"], row["log_end_offset_source"]) == (10, "recovered")
@@ -188,7 +188,7 @@ def test_what_nfs_keeps_of_a_deleted_file_is_a_note_in_every_command(kcli, tmp_p
     for words in (["ls"], ["startup"], ["check", "--include-leftovers"]):
         document = json.loads(kcli(*words, "-o", "json", directory.parent).stdout)
         assert document["errors"] == []
-        notes = {one["dir"] for one in document["findings"] if "silly rename" in one["message"]}
+        notes = {finding["dir"] for finding in document["findings"] if "silly rename" in finding["message"]}
         assert notes == {str(directory), str(deleted)}
         (row,) = (row for row in document["rows"] if row.get("dir") == str(deleted))
         assert row.get("outcome", "deleted") == "deleted"

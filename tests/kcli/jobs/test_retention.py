@@ -137,7 +137,8 @@ def test_without_the_events_of_a_tiered_log_what_goes_if_it_is_copied_is_not_kno
         document, status = ask(*words, *more)
         log, *segments = document["rows"]
         assert (status, column(segments, "action"), document["errors"]) == (0, actions, [])
-        assert [one["code"] for one in document["findings"] if one["code"].startswith("RLMM")] == codes
+        findings = [finding["code"] for finding in document["findings"] if finding["code"].startswith("RLMM")]
+        assert findings == codes
         assert (log["deletable_bytes"] is None) == (None in actions)
         assert (segments[0]["deletable_at"] is None) == (None in actions)
     shown = " ".join(kcli(*words, "-o", "table").stdout.split())
@@ -246,7 +247,7 @@ def test_a_selection_leaves_the_events_of_remote_storage(words):
 def test_the_metadata_of_the_broker_is_found_in_a_log_dir_beside(make):
     directory = make(2 * WEEK, 2 * WEEK)
     words = ("retention", directory.parent, "--at", NOW)
-    assert [one["code"] for one in ask(*words)[0]["findings"]] == ["META-009"]
+    assert [finding["code"] for finding in ask(*words)[0]["findings"]] == ["META-009"]
     other = log_dir(directory.parent.parent / "e")
     known(other, ("cleanup.policy", "compact"))
     put_topic_id(directory, TOPIC_ID)
@@ -288,7 +289,7 @@ def test_the_bar_of_a_log_shows_what_goes_waits_and_stays(kcli, make, monkeypatc
     root = make(WEEK + 5, -DAY, WEEK + 5, 1).parent
     segment(root / "orders-1", 0, put_range(0, 10, timestamp=NOW, step=0))
     drawn = kcli("retention", "--at", NOW, "-o", "table", root).stdout
-    line = next(one for one in drawn.splitlines() if one.startswith("orders-0"))
+    line = next(line for line in drawn.splitlines() if line.startswith("orders-0"))
     assert "░░░███▒▒▒▄▄▄" in line
 
 
@@ -430,10 +431,8 @@ def test_a_log_that_a_start_takes_for_stray_is_said_to_be_one(kcli, demo):
     metadata = demo / "gone-0" / "partition.metadata"
     metadata.write_text(metadata.read_text().rstrip()[:-22] + "A" * 21 + "Q")
     document, status = ask("retention", demo, "--topic", "gone", "--at", NOW)
-    assert (status, [one["code"] for one in document["findings"] if one["severity"] != "info"]) == (
-        0,
-        ["START-013"],
-    )
+    codes = [finding["code"] for finding in document["findings"] if finding["severity"] != "info"]
+    assert (status, codes) == (0, ["START-013"])
     shown = " ".join(kcli("retention", demo, "--topic", "gone", "-o", "table").stdout.split())
     assert "A start takes 1 log for stray (START-013): no look comes to such." in shown
     assert {row["reason"] for row in document["rows"] if "reason" in row} == {NO_LOOK}
@@ -448,7 +447,7 @@ def test_a_log_of_a_partition_that_the_broker_does_not_hold_is_stray(make, repli
     segments = [row for row in document["rows"] if "action" in row]
     assert {row["action"] for row in segments} == {"keep" if is_stray else "delete"}
     assert ({row["reason"] for row in segments} == {NO_LOOK}) == is_stray
-    assert ("START-013" in {one["code"] for one in document["findings"]}) == is_stray
+    assert ("START-013" in {finding["code"] for finding in document["findings"]}) == is_stray
 
 
 def test_a_limit_of_the_local_log_is_from_where_that_is_set(kcli):
@@ -480,7 +479,9 @@ def test_a_log_that_is_copied_from_a_running_broker_has_no_record_of_1970(make, 
         assert sums["newest_timestamp"] == NOW - HOUR
         (found,) = ask("lookup", "timestamp", NOW - HOUR, path)[0]["rows"]
         assert (found["found"], found["offset"]) == (True, 0)
-        codes = {one["code"] for one in ask("check", path)[0]["findings"] if one["severity"] != "info"}
+        codes = {
+            finding["code"] for finding in ask("check", path)[0]["findings"] if finding["severity"] != "info"
+        }
         assert codes <= {"META-009", "EPOCH-001", "SNAP-003"}
 
 
@@ -492,7 +493,7 @@ def test_a_directory_that_goes_takes_all_its_segments_with_it(kcli, demo, tmp_pa
     log, *segments = document["rows"]
     assert (status, {row["action"] for row in segments}) == (0, {"delete"})
     assert log["deletable_bytes"] == log["size"] > 0
-    assert "META-009" not in {one["code"] for one in document["findings"]}
+    assert "META-009" not in {finding["code"] for finding in document["findings"]}
     shown = " ".join(kcli(*words, "-o", "table").stdout.split())
     assert "The next look deletes nothing of" in shown
     assert "With -delete directories go" in shown

@@ -70,14 +70,14 @@ def of(**changes):
 def test_verdict_and_findings(before, after, verdict, codes):
     row, findings = compare(before, after)
 
-    assert (row.verdict, sorted(one.code for one in findings)) == (verdict, codes)
+    assert (row.verdict, sorted(finding.code for finding in findings)) == (verdict, codes)
     assert row.verdict in VERDICTS
 
 
 def test_messages_say_both_values():
     _, findings = compare(ONE, of(log_end_offset=40, log_start_offset=0, epochs=((1, 5), (3, 29))))
 
-    assert [one.message for one in findings] == [
+    assert [finding.message for finding in findings] == [
         "the log ended at 50 before, it ends at 40 now",
         "leader epoch 3 began at 30 before, it begins at 29 now",
         "the log began at 10 before, it begins at 0 now",

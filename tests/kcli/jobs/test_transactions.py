@@ -160,7 +160,7 @@ def test_what_is_gone_behind_the_end_of_a_data_log_is_said_first(root):
     (root / "recovery-point-offset-checkpoint").write_text("0\n1\npayments 0 500\n")
     for words in (("txn", "open"), ("producers",), ("producers", "--at", "2100-01-01")):
         answer, status = ask(*words, root)
-        (lost,) = (one for one in answer["findings"] if one["code"] == "LOG-025")
+        (lost,) = (finding for finding in answer["findings"] if finding["code"] == "LOG-025")
         assert (lost["dir"], lost["expected"], status) == (str(root / "payments-0"), 12, 1), words
         drawn = CliRunner().invoke(app, [*words, str(root), "-o", "table"]).stdout
         assert drawn.startswith("Incomplete: payments-0: the log was flushed up to offset 500"), words
@@ -298,7 +298,7 @@ def test_ids_are_those_whose_transaction_holds_what_is_asked_for(root):
 
 def test_a_path_that_is_missing_is_one_error(root):
     answer, status = ask("txn", "open", root / "absent")
-    assert ([one["error"] for one in answer["errors"]], status) == (["not-found"], 3)
+    assert ([error["error"] for error in answer["errors"]], status) == (["not-found"], 3)
     segment(log_dir(root.parent / "quiet") / "quiet-0", 0, sent(0, 9, transactional=False))
     done = CliRunner().invoke(app, ["txn", "open", str(root.parent / "quiet"), "-o", "table"])
     assert done.stdout.startswith("No open transactions.")
@@ -361,7 +361,7 @@ def test_check_names_what_hangs_and_what_ends_a_load(root):
     state = ("--since", root.parent / "state")
     answer, _ = ask("check", root, *state)
     assert codes(ask("check", root, *state)[0]) == codes(answer)  # of segments that it knows
-    found = {one["code"]: one for one in answer["findings"] if one["code"].startswith("TXN-")}
+    found = {finding["code"]: finding for finding in answer["findings"] if finding["code"].startswith("TXN-")}
     assert set(found) == {"TXN-001", "TXN-004"}
     assert found["TXN-001"]["message"].startswith("offset 2: ")
     assert found["TXN-004"]["message"].startswith("producer 7/3, from offset 3 since ")

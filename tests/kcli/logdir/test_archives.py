@@ -89,7 +89,7 @@ def test_an_empty_volume_beside_a_log_dir_or_of_its_name_is_one_in_an_archive_to
         packed.add("plain", ".")
     volumes = ("empty", "kcli-demo", "other/kcli-demo")
     for command in ("startup", "check", "ls", "scan"):
-        expected = kcli(*command.split(), *(f"plain/{one}" for one in volumes), "-o", "json")
+        expected = kcli(*command.split(), *(f"plain/{volume}" for volume in volumes), "-o", "json")
         found = kcli(*command.split(), "volumes.tar", "-o", "json")
         assert (found.exit_code, found.exit_code != 0) == (expected.exit_code, True), command
         for key in ("findings", "errors"):

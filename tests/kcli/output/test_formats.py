@@ -38,11 +38,11 @@ def test_writers_of_a_format_exist(name):
 def test_help_names_every_format(kcli):
     text = " ".join(kcli("help", "options").stdout.split())
 
-    assert [name for name, one in FORMATS.items() if one.on_stdout and name not in text] == []
+    assert [name for name, form in FORMATS.items() if form.on_stdout and name not in text] == []
     assert [
-        one.name
-        for one in FORMATS.values()
-        if one.extension not in (None, "txt") and f".{one.extension}" not in text
+        form.name
+        for form in FORMATS.values()
+        if form.extension not in (None, "txt") and f".{form.extension}" not in text
     ] == []
 
 

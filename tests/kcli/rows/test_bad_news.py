@@ -78,8 +78,8 @@ def test_a_log_without_a_topic_id_is_where_the_metadata_expects_one(kcli, tmp_pa
     assert [kcli(command, partition.parent).exit_code for command in sorted(FORETELL_A_START)] == [0, 0, 0]
     prepare("4.3.1", "partition.metadata missing", tmp_path / "broker")
     answer = json.loads(kcli("ls", "-o", "json", tmp_path / "broker/d0", tmp_path / "broker/d1").stdout)
-    (found,) = (one for one in answer["findings"] if one["code"] == "START-012")
-    (row,) = (one for one in answer["rows"] if one["topic"] == "orders" and one["partition"] == 1)
+    (found,) = (finding for finding in answer["findings"] if finding["code"] == "START-012")
+    (row,) = (row for row in answer["rows"] if row["topic"] == "orders" and row["partition"] == 1)
     assert len(found["expected"]) == len(row["topic_id"])
 
 

@@ -13,12 +13,12 @@ TEXT = TextBlock((b"one\n", bytearray(b"two\n"), memoryview(b"three\n")))
 def test_buffers_of_a_block_are_pickled_out_of_band():
     buffers = []
     data = pickle.dumps(TEXT, 5, buffer_callback=buffers.append)
-    found = pickle.loads(data, buffers=[bytes(one) for one in buffers])
+    found = pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
 
-    assert [bytes(one) for one in buffers] == [bytes(one) for one in TEXT.buffers]
-    assert all(bytes(one) not in data for one in TEXT.buffers)
+    assert [bytes(buffer) for buffer in buffers] == [bytes(buffer) for buffer in TEXT.buffers]
+    assert all(bytes(buffer) not in data for buffer in TEXT.buffers)
     assert type(found) is TextBlock
-    assert [bytes(one) for one in found.buffers] == [bytes(one) for one in TEXT.buffers]
+    assert [bytes(buffer) for buffer in found.buffers] == [bytes(buffer) for buffer in TEXT.buffers]
 
 
 def test_a_title_stays_one():

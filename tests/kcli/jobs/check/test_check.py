@@ -46,7 +46,7 @@ def results(document):
 
 def codes(document, severity="warning"):
     levels = ("info", "warning", "error")[("info", "warning", "error").index(severity) :]
-    return sorted({one["code"] for one in document["findings"] if one["severity"] in levels})
+    return sorted({finding["code"] for finding in document["findings"] if finding["severity"] in levels})
 
 
 def test_a_whole_log_dir_is_clean(check, tmp_path):
@@ -90,7 +90,7 @@ def test_a_marker_of_an_older_epoch_of_its_producer_is_said_and_the_log_loads(ch
         marker,
         clean=False,
     )
-    (found,) = (one for one in check(tmp_path / "d")["findings"] if one["code"] == "PROD-004")
+    (found,) = (finding for finding in check(tmp_path / "d")["findings"] if finding["code"] == "PROD-004")
     assert found["message"] == "offset 2: producer 8 has epoch 4 after 6"
     assert does_not_start(kcli, tmp_path / "d") == set()
 
@@ -109,7 +109,9 @@ def test_every_command_names_the_exception_that_a_start_meets_first(kcli, tmp_pa
     assert startup["error"] == "IllegalArgumentException"
     for command in ("startup", "check", "ls", "ls --recover"):
         document = json.loads(kcli(*command.split(), tmp_path / "data", "-o", "json").stdout)
-        (refused,) = (one["message"] for one in document["findings"] if one["code"] == "START-008")
+        (refused,) = (
+            finding["message"] for finding in document["findings"] if finding["code"] == "START-008"
+        )
         assert (refused.partition(":")[0], document["errors"]) == ("IllegalArgumentException", [])
 
 

@@ -52,7 +52,7 @@ def recorded(tmp_path_factory):
             shutil.rmtree(entry)
     names = tuple(name.rpartition("-")[0] for name in KEPT)
     for path in root.glob("*-offset-checkpoint"):
-        lines = [one for one in path.read_text().splitlines()[2:] if one.startswith(names)]
+        lines = [line for line in path.read_text().splitlines()[2:] if line.startswith(names)]
         path.write_text("\n".join(["0", str(len(lines)), *lines, ""]))
     return root
 
@@ -63,13 +63,13 @@ def found(kcli, path, *options):
     return document
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
+@pytest.mark.parametrize("damage", DAMAGES, ids=[damage.name for damage in DAMAGES])
 def test_a_damage_is_found_by_its_code(kcli, recorded, tmp_path, damage):
     root = tmp_path / "d0"
     shutil.copytree(recorded, root)
     damage.damage(root)
     document = found(kcli, tmp_path / "d*" if damage.wide else root / PARTITION, *damage.options)
-    codes = {one["code"]: one for one in document["findings"]}
+    codes = {finding["code"]: finding for finding in document["findings"]}
     assert damage.code in codes, sorted(codes)
     severity = SEVERITIES.index(codes[damage.code]["severity"])
     results = {row["result"] for row in document["rows"]}
@@ -80,7 +80,7 @@ def test_a_batch_of_a_wrong_checksum_is_not_judged(kcli, recorded, tmp_path):
     root = tmp_path / "d0"
     shutil.copytree(recorded, root)
     header(FIRST, 1, max_timestamp=2**61, producer_epoch=77, attributes=0, crc=1)(root)
-    assert {one["code"] for one in found(kcli, root / PARTITION)["findings"]} == {"LOG-003"}
+    assert {finding["code"] for finding in found(kcli, root / PARTITION)["findings"]} == {"LOG-003"}
 
 
 def test_zeros_after_the_entries_of_an_index_are_its_preallocation_unless_it_was_closed(
@@ -93,7 +93,7 @@ def test_zeros_after_the_entries_of_an_index_are_its_preallocation_unless_it_was
 
     def of_zeros():
         findings = found(kcli, root / PARTITION)["findings"]
-        return [one["code"] for one in findings if " zeros follow" in one["message"]]
+        return [finding["code"] for finding in findings if " zeros follow" in finding["message"]]
 
     assert of_zeros() == ["DUMP-003", "DUMP-003"]
     (root / ".kafka_cleanshutdown").unlink()
@@ -108,22 +108,22 @@ def test_an_index_of_nul_bytes_is_named_so_with_what_to_do(kcli, recorded, tmp_p
     shutil.copytree(recorded, root)
     path = file(FIRST, kind)(root)
     path.write_bytes(bytes(len(path.read_bytes()) if path.exists() else 0) or bytes(34))
-    (one,) = (one for one in found(kcli, root / PARTITION)["findings"] if one["code"] == code)
-    assert one["message"].startswith(f"nothing but NUL bytes ({path.stat().st_size})")
-    assert "remove the indexes of the segment" in one["message"]
+    (nuls,) = (finding for finding in found(kcli, root / PARTITION)["findings"] if finding["code"] == code)
+    assert nuls["message"].startswith(f"nothing but NUL bytes ({path.stat().st_size})")
+    assert "remove the indexes of the segment" in nuls["message"]
 
 
 def test_a_message_of_an_old_magic_whose_value_cannot_be_read(kcli, tmp_path):
     segment(tmp_path / "orders-0", 0, put_message(0, value=b"v") + put_message(1, value=(1000, b"v")))
     codes = [
-        {one["code"] for one in found(kcli, tmp_path / "orders-0", *options)["findings"]}
+        {finding["code"] for finding in found(kcli, tmp_path / "orders-0", *options)["findings"]}
         for options in ((), ("--records",))
     ]
     assert codes[1] - codes[0] == {"DUMP-002"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
+@pytest.mark.parametrize("damage", DAMAGES, ids=[damage.name for damage in DAMAGES])
 def test_a_check_since_finds_it_as_one_of_everything_does(kcli, recorded, tmp_path, damage):
     root = tmp_path / "d0"
     shutil.copytree(recorded, root)
@@ -134,7 +134,9 @@ def test_a_check_since_finds_it_as_one_of_everything_does(kcli, recorded, tmp_pa
     def answer(*words):
         document = found(kcli, tmp_path / "d*", *words)
         rows = [(row["dir"], row["result"], row["log_end_offset"]) for row in document["rows"]]
-        return rows, {json.dumps(one) for one in document["findings"] if one["severity"] != "info"}
+        return rows, {
+            json.dumps(finding) for finding in document["findings"] if finding["severity"] != "info"
+        }
 
     expected = answer(*damage.options)
     for night in (2, 3):
@@ -142,7 +144,7 @@ def test_a_check_since_finds_it_as_one_of_everything_does(kcli, recorded, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
+@pytest.mark.parametrize("damage", DAMAGES, ids=[damage.name for damage in DAMAGES])
 def test_what_will_not_load_is_what_does_not_start(kcli, recorded, tmp_path, damage):
     shutil.copytree(recorded, tmp_path / "d0")
     damage.damage(tmp_path / "d0")
@@ -163,12 +165,12 @@ def test_the_newest_metadata_of_a_cluster_counts(kcli, tmp_path, newest_last):
     log.parent.mkdir(parents=True)
     log.write_bytes(b"".join(whole_batches(root / "__cluster_metadata-0" / log.name)[:3]))
     lines = (root / "meta.properties").read_text().replace("node.id=1", "node.id=2").splitlines()
-    (older / "meta.properties").write_text("\n".join(one for one in lines if "directory.id" not in one))
+    (older / "meta.properties").write_text("\n".join(line for line in lines if "directory.id" not in line))
     with_another_topic_id(root)
     paths = [older, root] if newest_last else [root, older]
     document = json.loads(kcli("check", "-o", "json", *paths).stdout)
 
-    (words,) = [one["message"] for one in document["findings"] if one["code"] == "TOPIC-001"]
+    (words,) = [finding["message"] for finding in document["findings"] if finding["code"] == "TOPIC-001"]
     assert f"{root}/__cluster_metadata-0 has " in words, "the metadata log that was used"
 
 
@@ -206,7 +208,7 @@ def test_what_a_running_broker_may_be_doing_is_not_found(kcli, tmp_path, change,
     change(root)
 
     def codes():
-        return {one["code"] for one in found(kcli, root)["findings"]}
+        return {finding["code"] for finding in found(kcli, root)["findings"]}
 
     assert code in codes()
     with locked(root):
@@ -232,7 +234,7 @@ def test_records_without_a_topic_id_are_found_in_a_running_broker(kcli, tmp_path
     root = tmp_path / "single" / "stopped"
     (root / "codecs-0" / "partition.metadata").unlink()
     with locked(root):
-        assert "START-012" in {one["code"] for one in found(kcli, root)["findings"]}
+        assert "START-012" in {finding["code"] for finding in found(kcli, root)["findings"]}
 
 
 def test_topic_ids_are_compared_where_the_cluster_is_known(kcli, tmp_path):
@@ -243,7 +245,7 @@ def test_topic_ids_are_compared_where_the_cluster_is_known(kcli, tmp_path):
         (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
 
     def codes():
-        return {one["code"] for one in found(kcli, tmp_path / "data-*")["findings"]}
+        return {finding["code"] for finding in found(kcli, tmp_path / "data-*")["findings"]}
 
     assert "TOPIC-001" in codes()
     for directory in dirs:
@@ -285,7 +287,7 @@ def test_the_events_of_remote_log_metadata_are_checked_with_its_partition(kcli, 
     assert found(kcli, directory)["rows"][0]["result"] == "clean"
     path.write_bytes(b"".join(change(whole_batches(path))))
     document = found(kcli, directory)
-    assert code in {one["code"] for one in document["findings"]}
+    assert code in {finding["code"] for finding in document["findings"]}
     assert document["rows"][0]["result"] in {"warning", "damaged"}
 
 
@@ -293,7 +295,8 @@ def test_events_in_a_segment_that_the_broker_has_deleted_do_not_count(kcli, tmp_
     directory = tmp_path / "__remote_log_metadata-3"
     shutil.copytree(cluster().node1 / directory.name, directory)
     shutil.copy(directory / f"{0:020d}.log", directory / f"{0:020d}.log.deleted")
-    assert [one for one in found(kcli, directory)["findings"] if one["code"].startswith("RLMM-")] == []
+    codes = {finding["code"] for finding in found(kcli, directory)["findings"]}
+    assert not any(code.startswith("RLMM-") for code in codes)
 
 
 def test_a_finding_about_remote_segments_is_of_the_partition_that_it_names_first():
@@ -312,12 +315,12 @@ def test_what_the_events_show_counts_for_the_users_partition(kcli, tmp_path):
         batches = whole_batches(path)
         path.write_bytes(b"".join(batches[1:]))
     document = found(kcli, root)
-    about = [one for one in document["findings"] if one["code"] == "RLMM-012"]
-    users = {one["dir"] for one in about if "__remote" not in one["dir"]}
+    about = [finding for finding in document["findings"] if finding["code"] == "RLMM-012"]
+    users = {finding["dir"] for finding in about if "__remote" not in finding["dir"]}
     assert users and users <= set(map(str, of_topic))
     for row in document["rows"]:
         if row["dir"] in users:
-            own = [one for one in document["findings"] if one["dir"] == row["dir"]]
+            own = [finding for finding in document["findings"] if finding["dir"] == row["dir"]]
             assert all(one["message"].startswith(os.path.basename(row["dir"]) + ": ") for one in own)
             assert (row["result"], row["findings"]) == (worst(own), len(own))
         elif row["topic"] and not row["topic"].startswith("__"):
@@ -325,13 +328,13 @@ def test_what_the_events_show_counts_for_the_users_partition(kcli, tmp_path):
 
 
 def worst(findings):
-    severities = {one["severity"] for one in findings}
+    severities = {finding["severity"] for finding in findings}
     return "damaged" if "error" in severities else "warning" if "warning" in severities else "clean"
 
 
 def test_the_matrix_is_as_large_as_it_should_be():
-    assert len({one.name for one in DAMAGES}) == len(DAMAGES) >= 40
-    assert all(isinstance(one.name, str) and callable(one.damage) for one in DAMAGES)
+    assert len({damage.name for damage in DAMAGES}) == len(DAMAGES) >= 40
+    assert all(isinstance(damage.name, str) and callable(damage.damage) for damage in DAMAGES)
 
 
 def test_log_dirs_that_a_broker_did_not_start_with_will_not_load(kcli, tmp_path):
@@ -352,9 +355,9 @@ def test_log_dirs_that_a_broker_did_not_start_with_will_not_load(kcli, tmp_path)
 def test_recordings_without_damage_are_clean(kcli, tmp_path: Path):
     for name in ("single", "tiered", "truncation", "failover"):
         pack.unpack(name, tmp_path)
-    for path in sorted(one.parent for one in tmp_path.glob("*/*/meta.properties")):
+    for path in sorted(path.parent for path in tmp_path.glob("*/*/meta.properties")):
         document = found(kcli, path, "--records")
-        above = [one for one in document["findings"] if one["severity"] != "info"]
+        above = [finding for finding in document["findings"] if finding["severity"] != "info"]
         assert above == [], path
 
 
@@ -364,7 +367,7 @@ def test_batches_below_the_log_start_have_epochs_of_their_own(kcli, tmp_path):
     directory = orders(tmp_path / "d", batches, epochs=((4, 25),), log_start=25, watermark=30, recovery=30)
     document = found(kcli, directory)
     assert [row["log_end_offset"] for row in document["rows"]] == [30]
-    assert not {"EPOCH-007", "EPOCH-009"} & {one["code"] for one in document["findings"]}
+    assert not {"EPOCH-007", "EPOCH-009"} & {finding["code"] for finding in document["findings"]}
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])
@@ -377,7 +380,7 @@ def test_what_is_cut_off_a_log_is_not_missed_by_its_transaction_index(kcli, reco
         without_segment(LAST)(root)
     else:
         (root / ".kafka_cleanshutdown").unlink()
-    codes = {one["code"] for one in found(kcli, root / PARTITION)["findings"]}
+    codes = {finding["code"] for finding in found(kcli, root / PARTITION)["findings"]}
     assert "LOG-001" in codes and not {"IDX-008"} & codes
 
 
@@ -388,6 +391,6 @@ def test_a_metadata_log_without_damage_ends_below_its_newest_snapshot(kcli, tmp_
     snapshot = gzip.decompress((pack.DATA.parent / "batches" / "snapshot.checkpoint.gz").read_bytes())
     (directory / "00000000000000005000-0000000009.checkpoint").write_bytes(snapshot)
     document = found(kcli, directory)
-    more = [one for one in document["findings"] if one not in before["findings"]]
+    more = [finding for finding in document["findings"] if finding not in before["findings"]]
     assert [(one["code"], one["expected"]) for one in more] == [("START-007", 5000)]
     assert document["rows"][0]["log_end_offset"] == 5000

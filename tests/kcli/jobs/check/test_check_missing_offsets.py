@@ -29,7 +29,11 @@ def test_a_missing_segment_is_an_error_where_the_metadata_says_that_nothing_is_c
     def codes():
         findings = found(kcli, root, "--partition", "9")["findings"]
         holes = {"LOG-022", "LOG-023"}
-        return sorted((os.path.basename(one["dir"]), one["code"]) for one in findings if one["code"] in holes)
+        return sorted(
+            (os.path.basename(finding["dir"]), finding["code"])
+            for finding in findings
+            if finding["code"] in holes
+        )
 
     assert codes() == [("codecs-9", "LOG-023")]
     for place in (root, root.parent / "running"):  # of the same broker: it is found there, too
@@ -52,7 +56,7 @@ def test_where_a_topic_is_not_compacted_every_hole_is_missing_offsets(kcli, tmp_
         findings = found(kcli, root, "--topic", "codecs", "--partition", "9")["findings"]
         done = kcli("replica", "diff", root / "codecs-9", other / "codecs-9", "-o", "json")
         verdicts = {row["verdict"] for row in json.loads(done.stdout)["rows"]}
-        return sorted(one["code"] for one in findings if one["code"] in codes), verdicts
+        return sorted(finding["code"] for finding in findings if finding["code"] in codes), verdicts
 
     assert holes() == (["LOG-023"] * 5, {"equal", "only-there"})
     for place in (root, other, root.parent / "running"):
@@ -74,10 +78,10 @@ def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path
         documents = [found(kcli, path) for path in paths]
         codes = {"LOG-022", "LOG-023"}
         return {
-            (os.path.basename(one["dir"]), one["code"])
+            (os.path.basename(finding["dir"]), finding["code"])
             for document in documents
-            for one in document["findings"]
-            if one["code"] in codes
+            for finding in document["findings"]
+            if finding["code"] in codes
         }
 
     assert holes(root) == {("orders-0", "LOG-022"), ("orders-1", "LOG-022")}
@@ -92,7 +96,7 @@ def test_no_segment_of_a_metadata_log_is_compacted(kcli, tmp_path):
     for path in ("check", "salvage"):
         words = ("--out", tmp_path / "out") if path == "salvage" else ()
         done = kcli(path, directory, *words, "-o", "json")
-        codes = {one["code"] for one in json.loads(done.stdout)["findings"]}
+        codes = {finding["code"] for finding in json.loads(done.stdout)["findings"]}
         assert codes & {"LOG-022", "LOG-023", "SALV-010", "SALV-011"} == {
             "SALV-010" if words else "LOG-023"
         }, path
@@ -107,9 +111,12 @@ def renamed(directory, base, other):
 def test_of_a_segment_with_a_lower_name_the_offsets_are_in_the_one_before(kcli, demo, tmp_path, other):
     directory = shutil.copytree(demo, tmp_path / "data") / "orders-0"
     renamed(directory, MIDDLE, other)
-    holes = [one for one in found(kcli, directory)["findings"] if one["code"] in {"LOG-022", "LOG-023"}]
+    holes = [
+        finding for finding in found(kcli, directory)["findings"] if finding["code"] in {"LOG-022", "LOG-023"}
+    ]
     words = f"the segment of offset {other} begins with 29: those before 29 are in the segment before, where "
-    assert [(one["code"], one["message"]) for one in holes] == [("LOG-022", words + "no fetch looks")]
+    findings = [(finding["code"], finding["message"]) for finding in holes]
+    assert findings == [("LOG-022", words + "no fetch looks")]
 
 
 def test_the_policy_may_be_known_only_by_the_metadata_log_of_another_log_dir(kcli, tmp_path):
@@ -125,12 +132,14 @@ def test_the_policy_may_be_known_only_by_the_metadata_log_of_another_log_dir(kcl
 
     def of_check(*paths):
         codes = {"LOG-022", "LOG-023"}
-        return [one["code"] for one in found(kcli, *paths)["findings"] if one["code"] in codes]
+        return [finding["code"] for finding in found(kcli, *paths)["findings"] if finding["code"] in codes]
 
     def of_salvage(number, *paths):
         done = kcli("salvage", *paths, "--partition", "9", "--out", tmp_path / f"out{number}", "-o", "json")
         codes = {"SALV-010", "SALV-011"}
-        return [one["code"] for one in json.loads(done.stdout)["findings"] if one["code"] in codes]
+        return [
+            finding["code"] for finding in json.loads(done.stdout)["findings"] if finding["code"] in codes
+        ]
 
     words = (other, "--topic", "codecs", "--partition", "9")
     assert of_check(*words) == ["LOG-022"]
@@ -143,7 +152,7 @@ def test_a_log_that_somebody_packed_is_not_lost(kcli, demo, tmp_path):
     directory = shutil.copytree(demo, tmp_path / "data") / "orders-0"
     log = directory / f"{MIDDLE:020}.log"
     os.rename(log, f"{log}.gz")
-    (finding,) = [one for one in found(kcli, directory)["findings"] if one["code"] == "IDX-011"]
+    (finding,) = [finding for finding in found(kcli, directory)["findings"] if finding["code"] == "IDX-011"]
     assert f"the log is {log.name}.gz: unpack it" in finding["message"]
 
 
@@ -154,7 +163,9 @@ def test_a_lost_segment_is_named_beside_the_one_that_the_cleaner_replaced(kcli, 
     os.rename(log, f"{log}.deleted")
 
     def of_check():
-        return [one["code"] for one in found(kcli, directory)["findings"] if one["code"] == "IDX-011"]
+        return [
+            finding["code"] for finding in found(kcli, directory)["findings"] if finding["code"] == "IDX-011"
+        ]
 
     assert of_check() == []
     for extension in ("index", "timeindex"):
@@ -162,4 +173,4 @@ def test_a_lost_segment_is_named_beside_the_one_that_the_cleaner_replaced(kcli, 
         shutil.copy(index, f"{index}.deleted")
     assert of_check() == ["IDX-011"]
     done = kcli("salvage", directory, "--out", tmp_path / "out", "-o", "json")
-    assert "SALV-010" in {one["code"] for one in json.loads(done.stdout)["findings"]}
+    assert "SALV-010" in {finding["code"] for finding in json.loads(done.stdout)["findings"]}

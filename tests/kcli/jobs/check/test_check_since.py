@@ -25,9 +25,9 @@ def found(document):
     """Return the result of each row, and what is wrong: all but findings of level info."""
     rows = {row["dir"]: (row["result"], row["log_end_offset"]) for row in document["rows"]}
     findings = {
-        (one["code"], one["path"], one["position"], one["message"])
-        for one in document["findings"]
-        if one["severity"] != "info"
+        (finding["code"], finding["path"], finding["position"], finding["message"])
+        for finding in document["findings"]
+        if finding["severity"] != "info"
     }
     return rows, findings, document["errors"]
 
@@ -43,7 +43,7 @@ def a_day(log, choose, what_may_be=EVERYTHING):
                 log.append()
             log.write(log.active)
         elif what == "truncate":
-            batches = [one for base in sorted(log.segments) for one in log.segments[base]]
+            batches = [batch for base in sorted(log.segments) for batch in log.segments[base]]
             back = choose.choice((1, 2, 5, 20, 40))
             if len(batches) > back:
                 log.truncate(batches[-back].base)
@@ -63,7 +63,7 @@ def damage(log, choose, checked):
         for path in log.directory.glob(f"{choose.choice(sorted(log.segments)):020d}.*"):
             path.unlink()
         return
-    paths = sorted(one for one in log.directory.glob("0*") if one.stat().st_size)
+    paths = sorted(path for path in log.directory.glob("0*") if path.stat().st_size)
     if not paths:
         return
     path = choose.choice(paths)
@@ -185,7 +185,7 @@ def test_stale_entries_of_an_index_are_found_each_time(check, tmp_path):
     index.write_bytes(entries.ljust(-(-len(entries) // 8) * 8, b"\0") + offset_entries((9999, 99999)))
     for _ in range(2):
         since = check("--since", tmp_path / "state", log.root)
-        assert [one["code"] for one in since["findings"]].count("IDX-010") == 1
+        assert [finding["code"] for finding in since["findings"]].count("IDX-010") == 1
     (log.root / ".kafka_cleanshutdown").write_text("")
     whole, since = check(log.root), check("--since", tmp_path / "state", log.root)
     assert found(since) == found(whole)
@@ -197,7 +197,7 @@ def test_recorded_logs_grow_as_they_did(check, tmp_path):
     """Each last segment without its last batches, and the next night as the broker left it."""
     for name in ("single", "tiered", "truncation", "failover"):
         pack.unpack(name, tmp_path)
-    for root in sorted(one.parent for one in tmp_path.glob("*/*/meta.properties")):
+    for root in sorted(path.parent for path in tmp_path.glob("*/*/meta.properties")):
         stopped = root / ".kafka_cleanshutdown"
         marker = stopped.read_bytes() if stopped.exists() else None
         stopped.unlink(missing_ok=True)

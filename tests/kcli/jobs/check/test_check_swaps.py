@@ -51,7 +51,7 @@ def judged(document):
     rows, findings, errors = json.loads(text)
     for row in rows:
         del row["findings"]
-    return rows, [one for one in findings if one["code"] != "START-003"], errors
+    return rows, [finding for finding in findings if finding["code"] != "START-003"], errors
 
 
 def segments(document):
@@ -81,7 +81,7 @@ def test_damage_of_a_swap_is_found(check, tmp_path, extension):
     data[-1] ^= 1
     path.write_bytes(data)
     found = check(log.root)
-    assert str(path) in {one["path"] for one in found["findings"] if one["severity"] != "info"}
+    assert str(path) in {finding["path"] for finding in found["findings"] if finding["severity"] != "info"}
 
 
 def test_what_a_swap_replaces_is_not_read(check, tmp_path):
@@ -94,8 +94,8 @@ def test_what_a_swap_replaces_is_not_read(check, tmp_path):
     log.path(second, "log").write_bytes(b"damage" * 20)
     found = check(log.root)
     assert segments(found) == [len(log.segments) - 1]
-    assert str(log.path(second, "log")) not in {one["path"] for one in found["findings"]}
-    assert not {"LOG-017", "LOG-022", "LOG-023"} & {one["code"] for one in found["findings"]}
+    assert str(log.path(second, "log")) not in {finding["path"] for finding in found["findings"]}
+    assert not {"LOG-017", "LOG-022", "LOG-023"} & {finding["code"] for finding in found["findings"]}
 
 
 def test_offsets_are_missing_where_a_start_deletes_the_swap(check, tmp_path):
@@ -104,7 +104,7 @@ def test_offsets_are_missing_where_a_start_deletes_the_swap(check, tmp_path):
     swap(log, base)
     Path(f"{log.path(base, 'log')}.cleaned").write_bytes(b"")
     found = check(log.root)
-    assert "LOG-022" in {one["code"] for one in found["findings"]}
+    assert "LOG-022" in {finding["code"] for finding in found["findings"]}
     assert segments(found) == [len(log.segments) - 1]
 
 
@@ -119,4 +119,4 @@ def test_a_directory_with_swaps_is_read_every_night(check, tmp_path):
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    assert "LOG-003" in {one["code"] for one in check("--since", state, log.root)["findings"]}
+    assert "LOG-003" in {finding["code"] for finding in check("--since", state, log.root)["findings"]}

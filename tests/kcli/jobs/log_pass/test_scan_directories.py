@@ -98,7 +98,9 @@ def test_the_logs_of_an_interrupted_swap_are_those_of_the_next_start(data):
     (orders / swap).write_bytes(log)
     outcomes = scanned(orders)
     assert [row["file"] for row in rows(outcomes, "scan_segment")] == [NAMES[0], swap, NAMES[2]]
-    assert [(one.code, one.path) for o in outcomes for one in o.findings] == [("LOG-003", str(orders / swap))]
+    assert [(finding.code, finding.path) for o in outcomes for finding in o.findings] == [
+        ("LOG-003", str(orders / swap))
+    ]
 
     (orders / f"{NAMES[0]}.cleaned").write_bytes(b"")
     assert [row["file"] for row in rows(scanned(orders), "scan_segment")] == NAMES
@@ -115,7 +117,7 @@ def test_a_segment_that_reaches_back_into_the_one_before_is_reported(tmp_path, s
     segment(tmp_path / "t-0", 4, second)
     segment(tmp_path / "t-0", 6, put_range(6, 2))
     outcomes = scanned(tmp_path / "t-0")
-    *below, finding = sorted(one for o in outcomes for one in o.findings)[::-1]
+    *below, finding = sorted(finding for o in outcomes for finding in o.findings)[::-1]
     base = int.from_bytes(second[:8], "big")
 
     assert [one.code for one in [finding, *below]] == ["LOG-017"] + ["LOG-026"] * (base < 4)

@@ -100,7 +100,7 @@ def test_the_same_records_in_other_leader_epochs_are_ranges_of_their_own(tmp_pat
 
     assert {row["verdict"] for row in found} == {"equal"}
     assert [is_bad_news(row) for row in compared(tmp_path / "again", here, there)[0].rows] == [
-        one != other for _, one, other in epochs
+        epoch != other for _, epoch, other in epochs
     ]
     assert epochs == [(0, 0, 0), (10, 1, 0), (15, 1, 1), (20, 2, 1), (25, 2, 2)]
 
@@ -219,7 +219,7 @@ def test_a_batch_that_one_log_holds_twice_is_not_missing_from_the_other(tmp_path
     for number, logs in enumerate(((BATCHES, twice), (twice, BATCHES))):
         outcome, found = compared(tmp_path / str(number), *logs)
         assert found == ranges
-        (finding,) = (one for one in outcome.findings if one.code.startswith("REPL"))
+        (finding,) = (finding for finding in outcome.findings if finding.code.startswith("REPL"))
         assert (finding.code, finding.found) == ("REPL-001", 10)
         assert finding.dir.split("/")[-2] == "ba"[number]
 

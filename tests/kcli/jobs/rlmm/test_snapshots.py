@@ -123,7 +123,7 @@ def data(tmp_path):
 def replayed(kcli, path, *words):
     document = json.loads(kcli("rlmm", "state", path, "--replay", "-o", "json", *words).stdout)
     (row,) = document["rows"]
-    return row, [one["code"] for one in document["findings"] if one["code"].startswith("RLMM-02")]
+    return row, [finding["code"] for finding in document["findings"] if finding["code"].startswith("RLMM-02")]
 
 
 def test_what_a_file_covers_and_what_a_replay_adds(kcli, data):
@@ -220,7 +220,9 @@ def test_a_damaged_file_is_an_error_and_the_others_are_answered(kcli, data, cont
     document = json.loads(done.stdout)
 
     assert (done.exit_code, document["rows"]) == (status, [])
-    assert all(words in one["message"] and "remote_log_snapshot" in one["path"] for one in document["errors"])
+    assert all(
+        words in error["message"] and "remote_log_snapshot" in error["path"] for error in document["errors"]
+    )
 
 
 def test_processes_and_selected_topics(kcli, data):

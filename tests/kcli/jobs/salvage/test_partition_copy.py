@@ -20,7 +20,7 @@ def assert_each_byte_once(row, logs):
     """The ranges do not overlap, and what is in none of them is the copy."""
     copied = b""
     for name, data in logs.items():
-        ranges = [(one["start"], one["end"]) for one in row["lost"] if one["file"] == name]
+        ranges = [(loss["start"], loss["end"]) for loss in row["lost"] if loss["file"] == name]
         at = 0
         for start, end in ranges:
             assert at <= start < end <= len(data)
@@ -46,7 +46,7 @@ def test_a_log_that_goes_for_a_snapshot_is_lost_around_its_damage(kcli, tmp_path
     (directory / f"{40:020d}-{0:010d}.checkpoint").write_bytes(SNAPSHOT)
     row = salvaged(kcli, directory, tmp_path / "out")
     assert assert_each_byte_once(row, {f"{0:020d}.log": log}) == b""
-    assert [(one["reason"], one["first_offset"]) for one in row["lost"]] == [
+    assert [(loss["reason"], loss["first_offset"]) for loss in row["lost"]] == [
         ("snapshot", 0),
         ("checksum", 5),
         ("snapshot", 10),
@@ -71,7 +71,7 @@ def test_batches_that_recovery_refuses_lie_where_they_were(kcli, tmp_path, suffi
     name = path.rename(f"{path}{suffix}").name
     row = salvaged(kcli, directory, tmp_path / "out")
     assert assert_each_byte_once(row, {name: log}) == batches[0] + batches[4]
-    assert [(one["reason"], one["first_offset"]) for one in row["lost"]] == [
+    assert [(loss["reason"], loss["first_offset"]) for loss in row["lost"]] == [
         ("transaction", 5),
         ("checksum", 6),
         ("transaction", 10),

@@ -44,8 +44,8 @@ def test_a_segment_that_goes_before_it_is_read_is_in_no_copy(kcli, partition, tm
     path = partition / f"{0:020d}.log"
 
     def remove():
-        for one in partition.glob(f"{path.stem}.*"):
-            one.rename(f"{one}{suffix}") if suffix else one.unlink()
+        for file in partition.glob(f"{path.stem}.*"):
+            file.rename(f"{file}{suffix}") if suffix else file.unlink()
 
     left = before_a_log_is("__init__", monkeypatch, path.name, remove, 1)
     status, document = salvaged(kcli, partition, tmp_path / "out")
@@ -97,7 +97,7 @@ def test_a_log_that_is_cut_is_read_anew(kcli, partition, tmp_path, monkeypatch, 
     before_a_log_is("read_into", monkeypatch, SECOND, cut, times)
     found, document = salvaged(kcli, partition, tmp_path / "out")
     assert (found, [row["batches"] for row in document["rows"]]) == (status, [batches] if batches else [])
-    assert [one["error"] for one in document["errors"]] == ([] if batches else ["changed"])
+    assert [error["error"] for error in document["errors"]] == ([] if batches else ["changed"])
 
 
 def test_no_indexes_of_a_log_that_goes(kcli, partition, tmp_path, monkeypatch):
@@ -110,5 +110,5 @@ def test_no_indexes_of_a_log_that_goes(kcli, partition, tmp_path, monkeypatch):
     done = kcli("salvage", partition, "--what", "indexes", "--out", tmp_path / "out", "-o", "json")
     document = json.loads(done.stdout)
     assert (done.exit_code, document["rows"]) == (3, [])
-    assert [one["error"] for one in document["errors"]] == ["changed"]
+    assert [error["error"] for error in document["errors"]] == ["changed"]
     assert not (tmp_path / "out").exists()

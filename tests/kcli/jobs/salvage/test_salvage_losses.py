@@ -51,7 +51,7 @@ def salvage(kcli, path, out):
     done = kcli("salvage", path, "--out", out, "-o", "json")
     document = json.loads(done.stdout)
     assert not document["errors"]
-    found = [(one["code"], one["file"], one["message"]) for one in document["findings"]]
+    found = [(finding["code"], finding["file"], finding["message"]) for finding in document["findings"]]
     return done.exit_code, document["rows"][0], [one for one in found if one[0] in LOST]
 
 
@@ -138,7 +138,7 @@ def test_epochs_may_be_lost_with_a_segment(kcli, recorded, tmp_path):
     (recorded / "leader-epoch-checkpoint").unlink()
     without(recorded, 29, "log")
     document = json.loads(kcli("salvage", recorded, "--out", tmp_path / "out", "-o", "json").stdout)
-    assert [one["code"] for one in document["findings"]] == ["SALV-010", "SALV-010", "SALV-004"]
+    assert [finding["code"] for finding in document["findings"]] == ["SALV-010", "SALV-010", "SALV-004"]
 
 
 @pytest.mark.parametrize("file", ABOVE)
@@ -366,4 +366,4 @@ def test_a_disk_that_fails_in_the_middle_of_a_log_costs_the_rest_of_that_log(rec
     (row,) = rows(outcome)
     (lost,) = row["lost"]
     assert (lost["file"], lost["end"], lost["reason"]) == (log.name, size, "unreadable")
-    assert {one.code for one in outcome.findings if one.code == "SALV-001"}
+    assert {finding.code for finding in outcome.findings if finding.code == "SALV-001"}

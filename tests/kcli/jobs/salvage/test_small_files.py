@@ -37,9 +37,9 @@ def left_out(kcli, directory, out):
     """Return status, what is said of snapshots of a copy, and the snapshots in it."""
     done = kcli("salvage", directory, "--out", out, "-o", "json")
     found = [
-        (one["file"], one["message"])
-        for one in json.loads(done.stdout)["findings"]
-        if one["code"] == "SALV-004" and one["file"] != "leader-epoch-checkpoint"
+        (finding["file"], finding["message"])
+        for finding in json.loads(done.stdout)["findings"]
+        if finding["code"] == "SALV-004" and finding["file"] != "leader-epoch-checkpoint"
     ]
     return done.exit_code, found, sorted(path.name for path in out.glob("*.checkpoint*"))
 
@@ -122,7 +122,11 @@ def test_the_log_stays_where_a_damaged_one_is_ahead_of_it(kcli, metadata, tmp_pa
     document = json.loads(done.stdout)
     (row,) = document["rows"]
     assert (row["log_start_offset"], row["log_end_offset"], row["lost"]) == (0, 10, [])
-    found = [(one["code"], one["message"]) for one in document["findings"] if one["severity"] == "error"]
+    found = [
+        (finding["code"], finding["message"])
+        for finding in document["findings"]
+        if finding["severity"] == "error"
+    ]
     assert (done.exit_code, found) == (1, [("SALV-004", f"damaged ({what}): it is not in the copy")])
 
 
@@ -142,11 +146,11 @@ def test_a_log_that_goes_for_a_newer_snapshot_is_left_out(kcli, metadata, tmp_pa
     done = kcli("salvage", metadata, "--out", tmp_path / "out", "-o", "json")
     document = json.loads(done.stdout)
     (row,) = document["rows"]
-    lost = [(one["first_offset"], one["reason"]) for one in row["lost"]]
+    lost = [(loss["first_offset"], loss["reason"]) for loss in row["lost"]]
     assert (done.exit_code, lost) == (1, [(0, "snapshot"), (10, "snapshot")])
     assert (row["batches"], row["batches_lost"], row["bytes"]) == (0, 3, 0)
     assert row["bytes_lost"] == sum(path.stat().st_size for path in metadata.glob("*.log"))
-    assert [one["code"] for one in document["findings"]].count("START-007") == 1
+    assert [finding["code"] for finding in document["findings"]].count("START-007") == 1
 
 
 def partition(root, lines, *epochs, **more):

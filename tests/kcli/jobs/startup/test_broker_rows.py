@@ -87,7 +87,10 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
         "bytes_needed": 2 * 4 * 4096,
         "records_lost": 0,
     }
-    assert [(one["dir"], one["outcome"], one["clean"], one["partitions"]) for one in broker["log_dirs"]] == [
+    assert [
+        (log_dir["dir"], log_dir["outcome"], log_dir["clean"], log_dir["partitions"])
+        for log_dir in broker["log_dirs"]
+    ] == [
         (str(dirs[0]), "online", True, 1),
         (str(dirs[1]), "online", True, 1),
     ]
@@ -152,10 +155,8 @@ def test_a_failing_log_ends_the_process_or_takes_its_log_dir_offline(dirs):
     (dirs[1] / "orders-1" / "leader-epoch-checkpoint").write_text("0\n9\n")
     broker, _, findings = started(*dirs)
     assert broker["outcome"] == "starts-degraded"
-    assert [(one["outcome"], one["error"]) for one in broker["log_dirs"]] == [
-        ("online", None),
-        ("offline", "KafkaStorageException"),
-    ]
+    outcomes = [(log_dir["outcome"], log_dir["error"]) for log_dir in broker["log_dirs"]]
+    assert outcomes == [("online", None), ("offline", "KafkaStorageException")]
     assert codes(findings) == ["START-008", "START-010"]
     for broker in (started(*dirs, metadata_log_dir=str(dirs[1]))[0], started(dirs[1])[0]):
         assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
@@ -187,7 +188,7 @@ def test_a_checkpoint_of_offsets_takes_its_log_dir_offline_unless_a_number_is_no
         assert "START-010" in codes(findings)
     for text in ("0\n1\norders 1 x\n", "0\n-1\n", "", "0\n0\n"):
         file.write_text(text)
-        assert [one["outcome"] for one in started(*dirs)[0]["log_dirs"]] == ["online", "online"], text
+        assert [log_dir["outcome"] for log_dir in started(*dirs)[0]["log_dirs"]] == ["online", "online"], text
     file.write_text("0\n9\n")
     broker, _, _ = started(*dirs, metadata_log_dir=str(dirs[1]))
     assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
@@ -239,7 +240,7 @@ def test_a_log_with_a_transaction_after_one_that_fails_ends_the_process(dirs, fa
     segment(dirs[1] / other, 0, LOG + OPEN)
     (dirs[1] / other / f"{10:020d}.snapshot").write_bytes(EMPTY_SNAPSHOT)
     broker, _, _ = started(*dirs)
-    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "offline"]
+    assert [log_dir["outcome"] for log_dir in broker["log_dirs"]] == ["online", "offline"]
     assert broker["error"] == ("KafkaStorageException" if fails_first else None)
     assert broker["cause_path"] == str(dirs[1] / failing / "leader-epoch-checkpoint")
 
@@ -289,7 +290,7 @@ def test_a_log_dir_that_is_missing_was_not_formatted_and_an_unreadable_one_is_of
     assert (broker["outcome"], broker["error"]) == ("fails", "RuntimeException")
     (tmp_path / "file").write_text("")
     broker, _, findings = started(*dirs, tmp_path / "file" / "x")
-    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "online", "offline"]
+    assert [log_dir["outcome"] for log_dir in broker["log_dirs"]] == ["online", "online", "offline"]
     assert "START-010" in codes(findings)
 
 
@@ -298,7 +299,7 @@ def test_a_file_in_the_place_of_a_log_dir_is_offline_unless_it_is_that_of_the_me
     file.write_text("x")
     broker, rows, findings = started(*dirs, file)
     assert broker["outcome"] == "starts-degraded"
-    assert [(one["dir"], one["outcome"], one["error"]) for one in broker["log_dirs"]] == [
+    assert [(log_dir["dir"], log_dir["outcome"], log_dir["error"]) for log_dir in broker["log_dirs"]] == [
         (str(dirs[0]), "online", None),
         (str(dirs[1]), "online", None),
         (str(file), "offline", "IOException"),
@@ -312,7 +313,8 @@ def test_a_process_that_holds_the_lock_is_named(dirs):
     with locked(dirs[0]) as process:
         broker, _, findings = started(*dirs)
     assert broker["outcome"] == "starts"
-    assert [(one.code, one.message.split()[1]) for one in findings] == [("START-011", str(process))]
+    codes = [(finding.code, finding.message.split()[1]) for finding in findings]
+    assert codes == [("START-011", str(process))]
     assert started(*dirs)[2] == []
 
 
@@ -356,7 +358,7 @@ def test_what_a_recorded_broker_made_stray_is_foretold(tmp_path):
     broker, rows, _ = started(tmp_path / "strays" / "d0", tmp_path / "strays" / "d1")
     strays = {row["topic"]: row["records_lost"] for row in rows if row["outcome"] == "stray"}
     assert strays == {"no-metadata": 120, "unknown": 135}
-    assert {one["action"] for row in rows if row["outcome"] == "stray" for one in row["files"]} <= {
+    assert {entry["action"] for row in rows if row["outcome"] == "stray" for entry in row["files"]} <= {
         "rename",
         "delete",
     }
@@ -390,7 +392,7 @@ def test_offsets_that_do_not_rise_are_a_finding_of_recovery(tmp_path, batches):
         tmp_path / "d", *(put_range(base, 10) for base in batches), clean=False, recovery=0, watermark=5
     )
     _, rows, findings = started(directory.parent)
-    falls = [(one.file, one.position) for one in findings if one.code == "START-015"]
+    falls = [(finding.file, finding.position) for finding in findings if finding.code == "START-015"]
     assert [row["outcome"] for row in rows] == ["loads"]
     assert len(falls) == (list(batches) != sorted(set(batches)))
 
@@ -409,6 +411,7 @@ def test_a_log_dir_that_is_named_twice_is_one(kcli, demo, tmp_path, command, wor
 
     def answer(*given):
         document = json.loads(kcli(command, *given, "-o", "json").stdout)
-        return len(document["rows"]), [one["code"] for one in document["findings"]], document["errors"]
+        codes = [finding["code"] for finding in document["findings"]]
+        return len(document["rows"]), codes, document["errors"]
 
     assert answer(*(places.get(word, word) for word in words)) == answer(demo)

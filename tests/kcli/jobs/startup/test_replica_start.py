@@ -45,7 +45,7 @@ def test_recovery_reads_every_byte_and_counts_what_it_removes(tmp_path):
     assert (row["log_end_offset"], row["recovery_point"], row["segments"]) == (10, 0, 1)
     assert row["records_lost"] == 10 + 5 + 7
     assert row["bytes_read"] >= len(data)
-    cuts = [(one.code, one.position) for one in outcome.findings if one.code != "START-012"]
+    cuts = [(finding.code, finding.position) for finding in outcome.findings if finding.code != "START-012"]
     assert cuts == [("START-001", len(LOG[0])), ("START-001", None)]
 
 

@@ -121,7 +121,7 @@ def test_a_group_that_has_written_no_epoch_of_its_assignment_has_the_first(tmp_p
 
 def test_a_key_of_type_0_has_a_value_of_version_0(tmp_path):
     pair = commit_key("g", "orders", 0, kind=0), commit_value(5, version=1)
-    assert [one.offset for one in folded(tmp_path / "a", batch(0, pair)).troubles] == [0]
+    assert [trouble.offset for trouble in folded(tmp_path / "a", batch(0, pair)).troubles] == [0]
     before = folded(tmp_path / "b", batch(0, pair), version=(3, 9))
     assert (before.troubles, counting(before)) == ([], {("g", "orders", 0): 5})
 
@@ -139,7 +139,7 @@ def test_a_key_of_type_0_has_a_value_of_version_0(tmp_path):
 )
 def test_what_a_coordinator_cannot_read_is_named_and_the_rest_is_folded(tmp_path, pair, troubles, unknown):
     found = folded(tmp_path, commit(0, offset=1), batch(1, pair), commit(2, partition=1, offset=2))
-    assert [one.offset for one in found.troubles] == [1] * troubles
+    assert [trouble.offset for trouble in found.troubles] == [1] * troubles
     assert found.unknown == unknown
     assert counting(found) == {("g", "orders", 0): 1, ("g", "orders", 1): 2}
 
@@ -210,7 +210,7 @@ CONSUMER_GROUP = (
 def stops(tmp_path, *pairs, **options):
     """Return at which of some records the load ends, behind those of a consumer group with a member."""
     found = folded(tmp_path, batch(0, *CONSUMER_GROUP, *pairs), **options)
-    return [one.offset - len(CONSUMER_GROUP) for one in found.troubles]
+    return [trouble.offset - len(CONSUMER_GROUP) for trouble in found.troubles]
 
 
 def test_a_consumer_group_is_removed_by_tombstones_in_the_order_of_the_coordinator(tmp_path):
@@ -234,5 +234,6 @@ def test_releases_before_know_fewer_types_and_versions(tmp_path):
     assert stops(tmp_path / "a", version=(3, 9)) == []
     assert stops(tmp_path / "b", version=(3, 4)) == [-5, -4, -3, -2, -1]
     new = (commit_key("g", "orders", 0), commit_value(1, version=4))
-    assert [one.offset for one in folded(tmp_path / "c", batch(0, new), version=(3, 4)).troubles] == [0]
+    offsets = [trouble.offset for trouble in folded(tmp_path / "c", batch(0, new), version=(3, 4)).troubles]
+    assert offsets == [0]
     assert not folded(tmp_path / "d", batch(0, new), version=(3, 5)).troubles

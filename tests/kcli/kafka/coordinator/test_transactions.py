@@ -18,7 +18,7 @@ ORDERS = TopicPartition("orders", 1)
 def loaded(*records, version=NEWEST):
     states = TransactionStates("dir", version)
     findings = list(states.take(coordinator_records(*records)))
-    return states, [(one.code, one.message.split(";")[0]) for one in findings]
+    return states, [(finding.code, finding.message.split(";")[0]) for finding in findings]
 
 
 def test_the_last_record_of_an_id_counts_and_a_tombstone_removes_it():

@@ -79,7 +79,8 @@ def test_what_is_after_the_last_whole_batch_is_a_finding(log):
     path, data = log
     found, topics = read(path, [*data, batch(9999, topic(b"z"))[:-1]])
     assert topics == ["a", "b", "c"]
-    assert [(one.code, one.position) for one in found.findings] == [(TORN_END, len(b"".join(data)))]
+    findings = [(finding.code, finding.position) for finding in found.findings]
+    assert findings == [(TORN_END, len(b"".join(data)))]
 
 
 def test_a_transaction_counts_with_records_without_effect_in_it(log):

@@ -45,11 +45,11 @@ def found(command, log_dir):
     document, status = ask(command, log_dir)
     codes = {"META-008", "START-009", "START-008"}
     findings = [
-        (one["code"], one["file"], re.split("; (?:server.log|to do): ", one["message"])[0])
-        for one in document["findings"]
+        (finding["code"], finding["file"], re.split("; (?:server.log|to do): ", finding["message"])[0])
+        for finding in document["findings"]
     ]
     # the log goes on from another image than that of the snapshot made here: its records do not fit
-    own = [one for one in findings if "there is no topic" not in one[2]]
+    own = [finding for finding in findings if "there is no topic" not in finding[2]]
     return status, sorted(one for one in own if one[0] in codes)
 
 
@@ -172,6 +172,6 @@ def test_a_copy_with_a_damaged_snapshot_says_so(log_dir, tmp_path):
         path.unlink()
     segment(directory, 45, put_range(45, 10, epoch=1))
     document, status = ask("salvage", directory, "--out", tmp_path / "out")
-    found = {one["code"]: one["file"] for one in document["findings"]}
+    found = {finding["code"]: finding["file"] for finding in document["findings"]}
     assert (status, found.get("META-008"), "SALV-004" in found) == (1, NEWEST, False)
     assert (tmp_path / "out" / NEWEST).read_bytes() == FLIPPED

@@ -37,10 +37,10 @@ def test_a_segment_that_ends_out_of_its_range_is_split(orders, clean):
     if clean:
         (orders / f"{20:020d}.index").unlink()
     found = loaded(orders, clean=clean)
-    assert [one.base_offset for one in found.segments] == [0, 20, 1 << 40]
-    assert [one.log_size for one in found.segments[1:]] == [2 * SIZE, 2 * SIZE]
+    assert [segment.base_offset for segment in found.segments] == [0, 20, 1 << 40]
+    assert [segment.log_size for segment in found.segments[1:]] == [2 * SIZE, 2 * SIZE]
     assert (found.log_end_offset, found.lost) == ((1 << 40) + 20, ())
-    (split,) = [one for one in found.findings if one.code == "LOG-018"]
+    (split,) = [finding for finding in found.findings if finding.code == "LOG-018"]
     assert (split.severity, split.position) == ("warning", 2 * SIZE)
     assert "splits it into segments 20, 1099511627776" in split.message
     with found.segments[-1].log() as part:
@@ -50,7 +50,8 @@ def test_a_segment_that_ends_out_of_its_range_is_split(orders, clean):
 def test_a_part_of_a_split_segment_that_is_damaged_is_cut(orders):
     (orders / f"{20:020d}.log").write_bytes(log(20) + log(1 << 40) + log((1 << 40) + 10)[:-1] + b"?")
     found = loaded(orders, clean=False)
-    assert [(one.base_offset, one.log_size) for one in found.segments[1:]] == [(20, SIZE), (1 << 40, SIZE)]
+    segments = [(segment.base_offset, segment.log_size) for segment in found.segments[1:]]
+    assert segments == [(20, SIZE), (1 << 40, SIZE)]
     assert found.log_end_offset == (1 << 40) + 10
 
 

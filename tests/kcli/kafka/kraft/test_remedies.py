@@ -63,7 +63,7 @@ def test_a_file_that_a_crash_left_is_named_with_what_to_do(root, place, name, ki
     assert todo in broker["remedy"]
     assert "topic_id" not in todo or topic_id in broker["remedy"]
     checked = ask("check", root / "d0", root / "d1")[0]
-    assert any(kind in one["message"] and todo in one["message"] for one in checked["findings"])
+    assert any(kind in finding["message"] and todo in finding["message"] for finding in checked["findings"])
     assert not any(r"\x00" in one["message"] for one in (*checked["findings"], *document["findings"]))
 
 
@@ -88,7 +88,7 @@ def test_a_lost_version_is_written_anew_with_the_ids_that_stand_in_the_file(root
         path.write_text(re.sub("(?m)^version=.*\n", "", path.read_text()))
     document = ask("startup", root / "d0", root / "d1")[0]
     cluster = re.search("cluster.id=(.*)", path.read_text())[1]
-    (stop, *_) = (one["message"] for one in document["findings"] if one["code"] == "START-009")
+    (stop, *_) = (finding["message"] for finding in document["findings"] if finding["code"] == "START-009")
     assert f"node.id=1 and cluster.id={cluster};" in stop
 
 
@@ -96,5 +96,5 @@ def test_a_damaged_id_is_not_written_anew(root):
     for path in root.glob("d?/meta.properties"):
         path.write_text("version=1\nnode.id=5x\ncluster.id=x y\n")
     document = ask("startup", root / "d0", root / "d1")[0]
-    (stop, *_) = (one["message"] for one in document["findings"] if one["code"] == "START-009")
+    (stop, *_) = (finding["message"] for finding in document["findings"] if finding["code"] == "START-009")
     assert "node.id=NODE and cluster.id=CLUSTER, as on other nodes;" in stop

@@ -112,7 +112,7 @@ def test_copies_have_together_what_one_of_them_has():
     ],
 )
 def test_a_copy_without_trouble_makes_up_for_the_others(troubles, trouble):
-    assert merge_coverages([coverage((0, 9), trouble=one) for one in troubles]).trouble == trouble
+    assert merge_coverages([coverage((0, 9), trouble=trouble) for trouble in troubles]).trouble == trouble
 
 
 def test_words_say_which_offsets_are_gone():

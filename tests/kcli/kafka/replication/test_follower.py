@@ -29,7 +29,7 @@ def side(fields):
 def test_recorded_rounds(case):
     fetch_rounds = follow_leader(as_leader(side(case["leader"]), NEW_EPOCH), side(case["follower"]))
 
-    named = [one for one in fetch_rounds.rounds if one.end_offset is not None]
+    named = [step for step in fetch_rounds.rounds if step.end_offset is not None]
     assert [[one.leader_epoch, one.end_offset, one.truncate_to] for one in named] == case["rounds"]
     last = case["rounds"][-1][-1] if case["rounds"] else case["follower"]["log_end_offset"]
     assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (last, CONVERGED)

@@ -77,7 +77,8 @@ def test_a_broker_started_as_predicted_and_left_these_files(unpacked, folder, pa
     assert (log.log_start_offset, log.log_end_offset) == (fact["log_start_offset"], fact["log_end_offset"])
     assert sorted(log.producers.disk) == fact["snapshots"]
     entries = {
-        str(one.base_offset): [one.offset_index.entries, one.time_index.entries] for one in log.segments[:-1]
+        str(segment.base_offset): [segment.offset_index.entries, segment.time_index.entries]
+        for segment in log.segments[:-1]
     }
     assert entries == fact["index_entries"]
     epochs = [list(entry) for entry in log.epochs]

@@ -39,7 +39,7 @@ def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number
     snapshot(metadata, offset, number)
     assert ends(metadata) == (offset, offset, offset)
     outcome = epoch_jobs.show(unit(metadata))
-    said = [one.message for one in outcome.findings if one.code == "START-007"]
+    said = [finding.message for finding in outcome.findings if finding.code == "START-007"]
     assert (outcome.rows, said) == ([], [words])
 
 

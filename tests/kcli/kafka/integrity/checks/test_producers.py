@@ -156,9 +156,15 @@ def test_the_judge_follows_producers_as_the_broker_does(tmp_path, seed):
         }
         assert found == {
             producer: (
-                *(one.epoch, one.last_sequence, one.last_offset, one.offset_delta, one.last_timestamp),
-                one.open_since,
+                *(
+                    entry.epoch,
+                    entry.last_sequence,
+                    entry.last_offset,
+                    entry.offset_delta,
+                    entry.last_timestamp,
+                ),
+                entry.open_since,
             )
-            for producer, one in state.producers.items()
+            for producer, entry in state.producers.items()
         }
     assert aborted == writer.aborted
