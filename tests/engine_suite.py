@@ -194,7 +194,7 @@ class EngineSuite:
         assert [row[1:3] for outcome in outcomes for row in outcome.rows] == [*pairwise("abcd")]
 
     def test_outcomes_of_a_group_are_reduced_to_one_answer(self, engine):
-        work = [replace(one, group=one.number // 70) for one in units(*["answer"] * 150)]
+        work = [replace(unit, group=unit.number // 70) for unit in units(*["answer"] * 150)]
         outcomes = list(engine(Job(count, add), work))
 
         sums = [sum(range(70)), sum(range(70, 140)), sum(range(140, 150))]

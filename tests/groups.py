@@ -56,7 +56,7 @@ def group_value(*members, protocol_type="consumer", generation=1, protocol="rang
         assignment = struct.pack(">hi", 0, len(topics)) + held + own[1]
         body += text(name) + struct.pack(">h", -1) + text("client") + text("/10.0.0.1")
         body += struct.pack(">ii", 1000, 1000)
-        body += b"".join(struct.pack(">i", len(one)) + one for one in (subscription, assignment))
+        body += b"".join(struct.pack(">i", len(data)) + data for data in (subscription, assignment))
     return body
 
 

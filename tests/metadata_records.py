@@ -24,7 +24,7 @@ def _put(field, value, version):
         if value is None:
             return b"\0"
         each = field._replace(array=False)
-        return put_unsigned_varint(len(value) + 1) + b"".join(_put(each, one, version) for one in value)
+        return put_unsigned_varint(len(value) + 1) + b"".join(_put(each, item, version) for item in value)
     if field.struct is not None:
         return b"\xff" if value is None else put_fields(field.struct, value, version)
     if field.type in PLAIN:

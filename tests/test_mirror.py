@@ -66,7 +66,7 @@ def imports(path):
         elif isinstance(node, ast.Import):
             found |= {file_of(alias.name) for alias in node.names}
         elif isinstance(node, ast.Dict):
-            words = {getattr(one, "value", None) for one in node.values}
+            words = {getattr(value, "value", None) for value in node.values}
             found |= {sibling(path, word) for word in words if isinstance(word, str)}
         elif isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
             found.add(sibling(path, str(node.value.value)))
@@ -76,7 +76,7 @@ def imports(path):
 @cache
 def file_of(dotted):
     path = dotted.replace(".", "/")
-    return next((one for one in (f"{path}.py", f"{path}/__init__.py") if (ROOT / one).exists()), None)
+    return next((file for file in (f"{path}.py", f"{path}/__init__.py") if (ROOT / file).exists()), None)
 
 
 @cache
@@ -100,7 +100,7 @@ def command_file(words):
 
 def words_of(node):
     found = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
-    return [one for one in found if not isinstance(one, ast.Starred)]
+    return [argument for argument in found if not isinstance(argument, ast.Starred)]
 
 
 def within(files, steps):
@@ -110,9 +110,9 @@ def within(files, steps):
     while left:
         file = left.popleft()
         if found[file] < steps:
-            for one in imports(file) - found.keys():
-                found[one] = found[file] + 1
-                left.append(one)
+            for imported in imports(file) - found.keys():
+                found[imported] = found[file] + 1
+                left.append(imported)
     return found.keys()
 
 

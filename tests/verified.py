@@ -169,7 +169,7 @@ def random_cases(path: Path) -> int:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cases"
     }
-    return sum(int(one) if one.isdecimal() else numbers.get(one, 0) for one in given)
+    return sum(int(word) if word.isdecimal() else numbers.get(word, 0) for word in given)
 
 
 def starts_by(release: str) -> str:

@@ -81,9 +81,9 @@ def measure(line: Line, programs: Mapping[str, list[str]], cache: Path, scratch:
     wrong: list[str] = []
     made = inputs(cache, line.inputs)
     words = dict(programs)
-    for number, one in enumerate(made):
-        words |= {f"DIR{number}": [str(one.folder)], f"LOG{number}": [str(one.log)]}
-        words |= {f"INDEX{number}": [str(one.log.with_suffix(".index"))]}
+    for number, log in enumerate(made):
+        words |= {f"DIR{number}": [str(log.folder)], f"LOG{number}": [str(log.log)]}
+        words |= {f"INDEX{number}": [str(log.log.with_suffix(".index"))]}
     commands = {
         key: [part for word in command.split() for part in words.get(word, [word])]
         for key, command in line.commands.items()
@@ -92,9 +92,9 @@ def measure(line: Line, programs: Mapping[str, list[str]], cache: Path, scratch:
         taken = alternate(commands, most, scratch, lambda outputs: wrong.extend(line.check(outputs, made)))
     except Failed as error:
         return Result(line.name, line.work, wrong=[*wrong, str(error)])
-    facts = [one.facts for one in made]
+    facts = [log.facts for log in made]
     figures = [figure for rule in line.figures for figure in rule(taken, facts)]
-    peak = max((one.peak for key, one in taken.items() if not key.startswith((TOOL, SPARK))), default=0)
+    peak = max((figure.peak for key, figure in taken.items() if not key.startswith((TOOL, SPARK))), default=0)
     figures.append(Figure("largest process", peak / 1e6, "MB", Target(MOST_MEGABYTES, at_least=False)))
     return Result(line.name, line.work, figures, taken, wrong)
 
@@ -110,10 +110,10 @@ def inputs(cache: Path, specs: Sequence[Spec]) -> list[Made]:
 
 def table(result: Result) -> str:
     """Return the rows of a line, and under them what is to be known about it."""
-    runs = max((len(one.runs) for one in result.taken.values()), default=0)
+    runs = max((len(figure.runs) for figure in result.taken.values()), default=0)
     rows = [f"{result.name}: {result.work}, {runs} runs"]
     for figure in result.figures:
-        seconds = ["" if one is None else f"{one:.3f} s" for one in (figure.ours, figure.base)]
+        seconds = ["" if seconds is None else f"{seconds:.3f} s" for seconds in (figure.ours, figure.base)]
         value = "-" if figure.value is None else f"{figure.value:.2f} {figure.unit}"
         target = "" if figure.target is None else str(figure.target)
         rows.append(FORM.format(figure.name, *seconds, value, target, verdict(figure)).rstrip())

@@ -193,11 +193,11 @@ def make_metadata(folder: Path, records: int) -> Facts:
     idle = (metadata_batch(0, record("NoOpRecord"), timestamp=START), 1)
     group = []
     for number, topic_id in enumerate(ids):
-        values = [topic(f"topic-{number}", topic_id), *(partition(one, topic_id) for one in range(11))]
+        values = [topic(f"topic-{number}", topic_id), *(partition(number, topic_id) for number in range(11))]
         group.append((metadata_batch(0, *values, timestamp=START), 12))
     for leader in (2, 3, 1):
         for topic_id in ids:
-            values = [change(one, topic_id, leader=leader, isr=(leader, 4)) for one in range(11)]
+            values = [change(number, topic_id, leader=leader, isr=(leader, 4)) for number in range(11)]
             group += [(metadata_batch(0, *values, timestamp=START), 11), *[idle] * 9]
     return repeat(folder, group, max(1, records // sum(count for _, count in group)))
 

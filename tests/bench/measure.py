@@ -78,7 +78,7 @@ def alternate(
             taken[key].append(seconds)
             peaks[key] = max(peaks[key], peak)
         measured = {key: Measured(tuple(runs), peaks[key]) for key, runs in taken.items()}
-        if number + 1 >= LEAST_RUNS and all(one.spread <= STEADY for one in measured.values()):
+        if number + 1 >= LEAST_RUNS and all(figure.spread <= STEADY for figure in measured.values()):
             break
     for path in scratch.iterdir():
         path.unlink()
@@ -141,7 +141,7 @@ def slopes(ours: str, base: str, large: str, unit: str, target: float | None = N
     """How the cost of more input compares, without start-up; `large` ends the names on a larger input."""
 
     def figures(taken: Taken, facts: Sequence[Facts]) -> list[Figure]:
-        small, more = (getattr(one, unit) for one in facts)
+        small, more = (getattr(fact, unit) for fact in facts)
         points = [((small, taken[key].seconds), (more, taken[key + large].seconds)) for key in (ours, base)]
         (start, mine), (base_start, other) = (line(*pair) for pair in points)
         value = other / mine if mine > 0 and other > 0 else None
@@ -160,7 +160,7 @@ def growth(keys: Sequence[str], unit: str) -> Rule:
     """Whether the cost of a unit stays the same from 1x to 4x to 16x: the second slope against the first."""
 
     def figures(taken: Taken, facts: Sequence[Facts]) -> list[Figure]:
-        points = [(getattr(one, unit), taken[key].seconds) for key, one in zip(keys, facts, strict=True)]
+        points = [(getattr(fact, unit), taken[key].seconds) for key, fact in zip(keys, facts, strict=True)]
         (start, first), (_, second), (_, overall) = (
             line(points[one], points[other]) for one, other in ((0, 1), (1, 2), (0, 2))
         )

@@ -99,4 +99,4 @@ def test_directories_of_two_topics_are_no_replicas(kcli, tmp_path):
         ("truncate", "--dry-run", "--leader", there, here),
     ):
         found = json.loads(kcli(*words, "-o", "json").stdout)["findings"]
-        assert "REPL-003" in {one["code"] for one in found}, words
+        assert "REPL-003" in {finding["code"] for finding in found}, words

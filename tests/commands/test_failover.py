@@ -322,7 +322,9 @@ def test_an_old_and_a_new_copy_of_one_broker_are_named(kcli, tmp_path):
                 text = f"version=1\ncluster.id=x\nnode.id=1\ndirectory.id={of_path}\n"
                 (path / "meta.properties").write_text(text)
             found = document(kcli(words, *paths, "-o", "json"))["findings"]
-            copies = {one["dir"]: one["message"] for one in found if one["code"] == "START-023"}
+            copies = {
+                finding["dir"]: finding["message"] for finding in found if finding["code"] == "START-023"
+            }
             assert len(copies) == (0 if number else 2)
             if not number:
                 assert copies[str(paths[0])].endswith(said.format("newer", 50, 40))

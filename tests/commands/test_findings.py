@@ -56,8 +56,8 @@ def test_in_a_file_beside_rows_of_any_format(kcli, damaged, expected, tmp_path):
     rows = list(csv.DictReader((tmp_path / "found.csv").read_text().splitlines()))
     assert codes(rows) == codes(expected)
     table = pq.read_table(tmp_path / "found.parquet").to_pylist()
-    assert [(one["code"], one["path"], one["position"]) for one in table] == [
-        (one["code"], one["path"], one["position"]) for one in expected
+    assert [(finding["code"], finding["path"], finding["position"]) for finding in table] == [
+        (finding["code"], finding["path"], finding["position"]) for finding in expected
     ]
     assert pq.read_table(tmp_path / "rows.parquet").num_rows == 1
     assert kcli("scan", damaged, "-q", "--findings", tmp_path / "quiet.csv").exit_code == 1
@@ -71,7 +71,7 @@ def test_a_file_is_a_base_name_and_its_path_is_whole(kcli, damaged, command):
     (damaged / "orders-0" / "what.snapshot").write_bytes(b"x")
     (damaged / "recovery-point-offset-checkpoint").write_text("0\n1\nx\n")
     found = json.loads(kcli(command, damaged, "-o", "json").stdout)["findings"]
-    named = [(one["file"], one["path"]) for one in found if one["file"] is not None]
+    named = [(finding["file"], finding["path"]) for finding in found if finding["file"] is not None]
 
     assert named
     assert all(os.path.basename(path) == file and path.startswith(str(damaged)) for file, path in named)

@@ -66,7 +66,7 @@ def test_two_manifests_say_what_one_and_a_log_say(kcli, folder, taken, every):
     assert 40 - every < first <= 40
     # a range in which one log ends is unknown
     unknown = 55 // every * every if 55 % every else 100
-    found = [one[1] // every * every for one in by_both if one[3] == "unknown"]
+    found = [range_[1] // every * every for range_ in by_both if range_[3] == "unknown"]
     assert found == [unknown] * (unknown < 100)
 
 

@@ -34,11 +34,11 @@ def test_groups_are_as_the_broker_lists_them(running):
     root, recorded = running
     listed = document("group", "list", root)["rows"]
     found = {
-        (one["group_id"], one["group_type"].title(), one["protocol_type"] or "", one["state"])
-        for one in listed
+        (row["group_id"], row["group_type"].title(), row["protocol_type"] or "", row["state"])
+        for row in listed
     }
     assert found == {
-        (one["group"], one["type"], one["protocol"], one["state"]) for one in recorded["group_list"]
+        (row["group"], row["type"], row["protocol"], row["state"]) for row in recorded["group_list"]
     }
 
 
@@ -48,8 +48,8 @@ def test_offsets_are_as_the_broker_answers(running):
     found = {tuple(row[name] for name in names) for row in document("group", "offsets", root)["rows"]}
     given = ("group", "topic", "partition", "offset", "metadata")
     assert found == {
-        (*(one[name] for name in given), -1 if one["leader_epoch"] is None else one["leader_epoch"])
-        for one in recorded["group_offsets"]
+        (*(commit[name] for name in given), -1 if commit["leader_epoch"] is None else commit["leader_epoch"])
+        for commit in recorded["group_offsets"]
     }
 
 
@@ -350,7 +350,7 @@ def test_that_no_metadata_says_how_many_partitions_there_are_is_said(tmp_path, k
     put_topic(log_dir(tmp_path / "other"), "__consumer_offsets", 9)
     metadata = tmp_path / "other" / "__cluster_metadata-0"
     found = document("group", "list", tmp_path / "d", metadata)["findings"]
-    assert [one["message"] for one in found] == ["partitions 1..8 of 9 are not here"]
+    assert [finding["message"] for finding in found] == ["partitions 1..8 of 9 are not here"]
 
 
 def test_groups_of_two_clusters_are_told_apart(tmp_path, kcli):

@@ -48,7 +48,7 @@ class TestInputs:
         assert len(answers(result)) == 5
         for words in ((orders / "orders-0",), ("--files-from", "-")):
             named = ("--server-config", tmp_path / "server.properties", *words, "-o", "json")
-            assert [one[1] for one in answers(kcli(*ASK, *named, input=f"{orders}/orders-0\n"))] == [0]
+            assert [answer[1] for answer in answers(kcli(*ASK, *named, input=f"{orders}/orders-0\n"))] == [0]
 
     @pytest.mark.parametrize("by_config", [True, False])
     def test_a_volume_that_is_not_mounted_is_an_error_but_of_who_judges_a_start(

@@ -28,6 +28,7 @@ def test_a_partition_in_two_log_dirs_of_a_broker(tmp_path):
     for command in ("ls", "scan", "check"):
         answer, status = ask(command, first, second)
         found = [finding for finding in answer["findings"] if finding["code"] == "START-009"]
-        assert ([one["path"] or one["dir"] for one in found], status) == ([str(second / "orders-0")], 1)
+        paths = [finding["path"] or finding["dir"] for finding in found]
+        assert (paths, status) == ([str(second / "orders-0")], 1)
         assert "IllegalStateException" in found[0]["message"]
     assert ask("ls", second)[1] == 0

@@ -444,7 +444,7 @@ def test_a_summary_names_its_end_and_each_log(kcli, log_dir, tmp_path):
     assert (beyond["code"], beyond["found"]) == ("META-010", 14)
     other = put_log(tmp_path / "d1", *(batch(offset, value) for offset, value in enumerate(CLUSTER)))
     both = "".join(kcli("metadata", "show", log_dir, other, "-o", "table").stdout.split())
-    assert all(f"{one}/__cluster_metadata-0" in both for one in (log_dir.name, other.name))
+    assert all(f"{name}/__cluster_metadata-0" in both for name in (log_dir.name, other.name))
 
 
 def test_the_record_of_a_new_leader_is_a_moment(kcli, recorded):

@@ -85,7 +85,7 @@ def judge_startup(metrics, rows):
         (log_dir["dir"], log_dir["outcome"]): 1 for log_dir in broker["log_dirs"]
     }
     for name, key in (("lost_records", "records_lost"), ("read_bytes", "bytes_read")):
-        assert list(metrics[name].values()) == [one for one in [broker[key]] if one is not None]
+        assert list(metrics[name].values()) == [value for value in [broker[key]] if value is not None]
     assert list(metrics["needed_bytes"].values()) == [broker["bytes_needed"]]
     assert list(metrics["estimated_seconds"].values()) == [broker["seconds"]]
     assert values(metrics["replicas"], "outcome") == counted(replicas, "outcome", get_args(ReplicaOutcome))
@@ -282,7 +282,7 @@ def test_the_cases_fill_every_family(kcli, scenes):
             metrics = read(kcli(*line.split(), "-o", "prometheus").stdout, command)
         filled |= {(command, name) for name, series in metrics.items() if any(series.values())}
 
-    assert {(command, one.name) for command in METRICS for one in METRICS[command]} - filled == set()
+    assert {(command, metric.name) for command in METRICS for metric in METRICS[command]} - filled == set()
 
 
 @pytest.fixture

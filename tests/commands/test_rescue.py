@@ -115,7 +115,7 @@ def test_what_is_read_back_is_what_the_truncation_loses(partition, tmp_path, ext
     out = tmp_path / f"lost.{extension}"
     done = kcli(*words, "--rescue", out, "-o", "json", partition)
     assert done.exit_code == 1, done.output
-    expected = [("orders", 0, as_stored(*one)) for one in records_of(partition, first)]
+    expected = [("orders", 0, as_stored(*record)) for record in records_of(partition, first)]
     assert read_back(out) == expected
     assert f"{len(expected)} records of 1 partition saved in {out}\n" in done.stderr
     (row,) = json.loads(done.stdout)["rows"]
@@ -127,9 +127,9 @@ def test_every_partition_is_in_the_file_also_of_several_workers(partition, tmp_p
     other = partition.parent / "orders-1"
     segment(other, 0, batch(0) + batch(4))
     expected = [
-        (path.name[:-2], number, as_stored(*one))
+        (path.name[:-2], number, as_stored(*record))
         for number, path in enumerate((partition, other))
-        for one in records_of(path, 4)
+        for record in records_of(path, 4)
     ]
     for jobs in ("1", "2"):
         out = tmp_path / f"lost-{jobs}.ndjson"

@@ -142,10 +142,12 @@ def test_no_event_of_a_damaged_batch_counts_nor_of_what_recovery_cuts(tmp_path, 
     ):
         document, status = ask(*words)
         found = [finding["message"] for finding in document["findings"] if finding["code"] == "RLMM-035"]
-        assert (status, len(found)) == (1, clean) and all(one.startswith("offset 12: ") for one in found)
+        assert (status, len(found)) == (1, clean) and all(
+            message.startswith("offset 12: ") for message in found
+        )
     rows, _ = ask("rlmm", "state", here)
     offsets = {row["metadata_offset"] for row in rows["rows"]}
-    assert 12 not in offsets and any(one > 12 for one in offsets) is clean
+    assert 12 not in offsets and any(offset > 12 for offset in offsets) is clean
 
 
 @pytest.mark.parametrize(

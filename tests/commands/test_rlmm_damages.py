@@ -184,7 +184,7 @@ def test_each_damage_has_its_code(kcli, recorded, tmp_path, what):
     rows, found = check(kcli, written(tmp_path, damage(recorded)))
     assert set(found) == set(codes.split())
     severities = {CATALOGUE[code].severity for code in found}
-    worst = next((one for one in ("error", "warning") if one in severities), "info")
+    worst = next((severity for severity in ("error", "warning") if severity in severities), "info")
     assert [row["result"] for row in rows] == [RESULT_OF_SEVERITY[worst]]
 
 
@@ -199,7 +199,9 @@ def test_the_verdict_says_what_was_not_read_and_not_compared(kcli, recorded, tmp
     metrics = kcli("rlmm", "check", path, "-o", "prometheus").stdout
     assert "\nkcli_rlmm_check_errors 1\n" in metrics
     listing = tmp_path / "objects"
-    listing.write_text("".join(f"9 {offset:020}-{one}.log\n" for offset, one in enumerate(ids(recorded))))
+    listing.write_text(
+        "".join(f"9 {offset:020}-{segment_id}.log\n" for offset, segment_id in enumerate(ids(recorded)))
+    )
     assert "Not read: the contents of 8 objects" in verdict("--storage", listing)
 
 

@@ -61,7 +61,7 @@ def test_scenario_3_multiple_hard_failures(story):
     assert (row["outcome"], row["next_fetch_offset"]) == ("local", 1)
     assert row["steps"][0].endswith("it diverges: epoch 0 ends at 1; truncate to 1")
 
-    assert [serving(one) for one in lookups] == [1, 2, "local"]
+    assert [serving(row) for row in lookups] == [1, 2, "local"]
 
 
 def test_scenario_4_unclean_election_with_a_truncation(story):

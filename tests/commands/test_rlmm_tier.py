@@ -198,7 +198,9 @@ def test_remote_segments_that_no_epoch_leads_to(tmp_path, lost):
         (("rlmm", "retention", log_dir), of_leader),
     ):
         found = [finding for finding in ask(*words)[0]["findings"] if finding["code"] == "EPOCH-001"]
-        assert [(one["dir"], one["message"]) for one in found] == [(str(log_dir / "t-plain-0"), message)]
+        assert [(finding["dir"], finding["message"]) for finding in found] == [
+            (str(log_dir / "t-plain-0"), message)
+        ]
     drawn = CliRunner().invoke(app, ["rlmm", "coverage", str(log_dir), "-o", "table"]).stdout
     assert "The remote segments of 1 partition are not reached (EPOCH-001)" in " ".join(drawn.split())
 
@@ -215,7 +217,7 @@ def test_remote_segments_that_an_epoch_at_the_log_end_does_not_lead_to(tmp_path,
         for finding in ask("rlmm", "coverage", log_dir)[0]["findings"]
         if finding["code"] == "EPOCH-001"
     ]
-    assert [one["dir"] for one in found] == [str(log_dir / where)]
+    assert [finding["dir"] for finding in found] == [str(log_dir / where)]
 
 
 def test_coverage_counts_a_segment_where_it_begins(tmp_path):

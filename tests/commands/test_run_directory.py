@@ -47,8 +47,8 @@ def test_rows_findings_errors_and_what_the_run_was(kcli, log, tmp_path):
     assert iso(record["started_timestamp"]) == head["run"]
     for name, kind in (("rows", "partition"), ("findings", "finding"), ("errors", "error")):
         written = lines(out.glob(f"{name}/*"))
-        assert written == [{"type": kind, **head, **one} for one in document[name]]
-        assert all(list(one)[1:5] == [*head] for one in written)
+        assert written == [{"type": kind, **head, **row} for row in document[name]]
+        assert all(list(row)[1:5] == [*head] for row in written)
     assert before <= record.pop("started_timestamp") <= record.pop("ended_timestamp")
     assert record.pop("host") and record.pop("kcli_version") and isinstance(record.pop("arguments"), list)
     counts = {

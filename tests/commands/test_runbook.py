@@ -110,8 +110,8 @@ def test_it_asks_with_options_and_reads_keys_that_are_documented(name):
     known = {"exit_status", "type"} | {
         key
         for command, _ in asked
-        for one in (document_schema(command), *document_schema(command)["$defs"].values())
-        for key in one["properties"]
+        for schema in (document_schema(command), *document_schema(command)["$defs"].values())
+        for key in schema["properties"]
     }
 
     assert asked
@@ -554,7 +554,7 @@ def test_evidence_holds_no_key_and_no_value(run, tmp_path):
         files = [archive.extractfile(member).read() for member in archive if member.isfile()]
     files += [gzip.decompress((tmp_path / "out" / "bundle.tar.gz").read_bytes())]
     encoded = base64.b64encode(secret)
-    assert len(files) > 20 and not [one for one in files if secret in one or encoded[:12] in one]
+    assert len(files) > 20 and not [data for data in files if secret in data or encoded[:12] in data]
     run("evidence", "out", "data", status=2)
     run("evidence", "data/orders-0/new", "data", status=5)
 

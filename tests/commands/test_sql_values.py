@@ -36,7 +36,7 @@ def test_parquet_has_large_numbers(kcli, dirs, tmp_path, target):
     from pyarrow import parquet
 
     columns = ", ".join(
-        f"{one} AS c{place}, {{'a': [{one}, NULL]}} AS s{place}" for place, one in enumerate(LARGE)
+        f"{number} AS c{place}, {{'a': [{number}, NULL]}} AS s{place}" for place, number in enumerate(LARGE)
     )
     query = f"SELECT {columns} UNION ALL SELECT {', '.join(['NULL'] * 2 * len(LARGE))}"
     done = kcli("sql", query, dirs[0], "--out", f"{tmp_path}/{target}", "-o", "parquet")

@@ -32,14 +32,14 @@ def swapped(demo, tmp_path, request):
         shutil.copytree(demo, log_dir)
         directory = log_dir / "orders-0"
         for base, held in swaps.items():
-            data = b"".join((directory / name(one, "log")).read_bytes() for one in held)
-            for one in {*held, base}:
+            data = b"".join((directory / name(segment, "log")).read_bytes() for segment in held)
+            for segment in {*held, base}:
                 for extension in WHOLE:
-                    if one not in left or not ending:
-                        (directory / name(one, extension)).unlink(missing_ok=True)
-            for one in set(left) - {base} if not ending else ():
+                    if segment not in left or not ending:
+                        (directory / name(segment, extension)).unlink(missing_ok=True)
+            for segment in set(left) - {base} if not ending else ():
                 for extension in WHOLE:
-                    (directory / name(one, extension)).unlink(missing_ok=True)
+                    (directory / name(segment, extension)).unlink(missing_ok=True)
             (directory / (name(base, "log") + ending)).write_bytes(data)
             for extension in WHOLE[1:]:
                 (directory / (name(base, extension) + ending)).write_bytes(b"")
@@ -57,7 +57,7 @@ def counted(kcli, log_dir, view):
 
 def test_views_count_the_same_records(kcli, swapped):
     before, after = (
-        [counted(kcli, one, view) for view in ("records", "segments", "batches")] for one in swapped
+        [counted(kcli, root, view) for view in ("records", "segments", "batches")] for root in swapped
     )
 
     assert before == after

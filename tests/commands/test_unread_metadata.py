@@ -92,8 +92,8 @@ def said(tmp_path_factory):
         roots[name] = made(top / re.sub("[ /]", "-", name))
         for path in unread(roots[name]):
             path.chmod(0)
-        lines = [one if "-o" in one else f"{one} -o json" for one in commands]
-        asked += [(name, line, *(f"{roots[name]}/{one}" for one in names)) for line in lines]
+        lines = [command if "-o" in command else f"{command} -o json" for command in commands]
+        asked += [(name, line, *(f"{roots[name]}/{file}" for file in names)) for line in lines]
     own = made(top / "own")  # once before, so that nothing is left to import
     lines = sorted({line for _, line, *_ in asked})
     first = f"for words in {lines!r}: answer(words, *{[f'{own}/{name}' for name in BOTH]!r})"
@@ -108,9 +108,9 @@ def said(tmp_path_factory):
 @pytest.mark.parametrize("scene", ["newest", "newest, beside"])
 def test_a_snapshot_of_mode_0400_is_an_error_and_stops_no_broker(said, scene):
     answers, root = said(scene)
-    for one in answers:
-        assert (one.status, one.unread) == (4, [(str(newest_snapshot(root)), "no-permission")])
-        assert not one.codes & {"START-009", "META-008"}
+    for answer in answers:
+        assert (answer.status, answer.unread) == (4, [(str(newest_snapshot(root)), "no-permission")])
+        assert not answer.codes & {"START-009", "META-008"}
 
 
 @pytest.mark.parametrize("scene", ["log", "quorum-state", "all"])
@@ -124,9 +124,9 @@ def test_what_no_metadata_decides_is_judged(said, scene):
 @pytest.mark.parametrize("scene", OF_LOG_DIRS)
 def test_a_file_of_a_log_dir_that_only_its_broker_may_read_is_an_error_and_no_failure(said, scene):
     answers, root = said(scene)
-    for one in answers:
-        assert (one.status, one.unread) == (4, [(str(root / scene), "no-permission")])
-        assert not one.codes & {"START-009", "START-010"}
+    for answer in answers:
+        assert (answer.status, answer.unread) == (4, [(str(root / scene), "no-permission")])
+        assert not answer.codes & {"START-009", "START-010"}
 
 
 def test_the_first_lines_say_that_the_metadata_is_not_judged(said):
@@ -137,17 +137,17 @@ def test_the_first_lines_say_that_the_metadata_is_not_judged(said):
 
 
 def test_a_log_that_has_all_that_the_snapshots_hold_gives_the_settings(said):
-    for one in said("snapshots")[0]:
-        assert (one.status, one.unread, "META-009" in one.codes) == (0, [], False)
+    for answer in said("snapshots")[0]:
+        assert (answer.status, answer.unread, "META-009" in answer.codes) == (0, [], False)
 
 
 def test_settings_that_only_an_unread_snapshot_has_are_an_error(said):
-    for one in said("snapshots alone")[0]:
-        ((path, error),) = one.unread
-        assert (one.status, error, path.endswith(".checkpoint")) == (4, "no-permission", True)
+    for answer in said("snapshots alone")[0]:
+        ((path, error),) = answer.unread
+        assert (answer.status, error, path.endswith(".checkpoint")) == (4, "no-permission", True)
 
 
 def test_the_rows_of_what_was_read_are_there_nevertheless(said):
-    for one in said("all")[0][1:]:
-        assert (one.status, bool(one.document["rows"])) == (4, True)
-        assert one.codes <= {"META-009", "COORD-005"}
+    for answer in said("all")[0][1:]:
+        assert (answer.status, bool(answer.document["rows"])) == (4, True)
+        assert answer.codes <= {"META-009", "COORD-005"}

@@ -191,7 +191,9 @@ def fast_sequence(case):
 def events():
     """Return what each release wrote, of short and long names, whole and damaged."""
     chance, found = random.Random("events"), []
-    for value in (base64.b64decode(one["value"]) for some in VALUES_OF_RELEASES.values() for one in some):
+    for value in (
+        base64.b64decode(record["value"]) for some in VALUES_OF_RELEASES.values() for record in some
+    ):
         named = [
             value[:3] + put_unsigned_varint(size + 1) + b"t" * size + value[3 + value[3] :]
             for size in LONG_NAMES
@@ -231,12 +233,12 @@ def metadata_values():
     """Return records of partitions, each also cut and with every bit of every byte flipped; and null."""
     whole = [partition(7), change(3, leader=2, isr=(1, 2)), change(leader=-1, leaderRecoveryState=1)]
     flipped = [
-        one[:at] + bytes([one[at] ^ 1 << bit]) + one[at + 1 :]
-        for one in whole
-        for at in range(len(one))
+        data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :]
+        for data in whole
+        for at in range(len(data))
         for bit in range(8)
     ]
-    return [None, b"", *whole, *whole, *(one[:end] for one in whole for end in range(len(one))), *flipped]
+    return [None, b"", *whole, *whole, *(data[:end] for data in whole for end in range(len(data))), *flipped]
 
 
 TWINS = {

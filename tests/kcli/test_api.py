@@ -181,7 +181,7 @@ def test_settings_of_users_do_not_count(demo, tmp_path, monkeypatch):
 def test_a_partition_answers_as_its_commands_do(demo):
     logs = kcli.open(os.path.join(os.fsencode(demo.parent), b"kcli-*"))
     first, second = logs.partitions(topic="ord*")
-    assert [(one.topic, one.partition, one.path) for one in (first, second)] == [
+    assert [(log.topic, log.partition, log.path) for log in (first, second)] == [
         ("orders", number, str(demo / f"orders-{number}")) for number in (0, 1)
     ]
     assert (first.log_start_offset, first.log_end_offset) == (0, 96)
@@ -193,7 +193,7 @@ def test_a_partition_answers_as_its_commands_do(demo):
         kcli.run("lookup timestamp", "max", first.path).rows[0],
     ]
     assert [*first.batches()] == kcli.run("dump", first.path, only="dump_batch").rows
-    assert [one.base_offset for one in first.batches(offsets=range(30, 40))] == [29, 34, 39]
+    assert [batch.base_offset for batch in first.batches(offsets=range(30, 40))] == [29, 34, 39]
     with pytest.raises(kcli.InputError, match="TRUNC-001"):
         first.truncate(to_epoch=99)
     with pytest.raises(kcli.UsageError, match="either"):
@@ -239,7 +239,7 @@ def test_what_cannot_be_read_is_an_error_after_what_can(places):
         listed.extend(damaged.partitions())
     with pytest.raises(kcli.InputError, match="no such file"):
         found.extend(damaged.check())
-    orders, other = (one for one in listed if one.topic == "orders")
+    orders, other = (row for row in listed if row.topic == "orders")
     with pytest.raises(kcli.InputError, match="checksum") as damage:
         batches.extend(orders.batches())
 

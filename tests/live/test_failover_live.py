@@ -113,7 +113,9 @@ def test_the_controller_does_what_was_predicted(tmp_path: Path) -> None:
         )
         create(cluster, {"lossy": {"unclean.leader.election.enable": "true"}}, [[1, 3]])
         create(cluster, {"alone": {}}, [[1]])
-        cluster.wait_partitions(lambda one: len(one.isrs) == len(one.replicas), "all replicas in sync")
+        cluster.wait_partitions(
+            lambda partition: len(partition.isrs) == len(partition.replicas), "all replicas in sync"
+        )
         send(cluster, "lossy", records(random, 10))
         metadata = Metadata(cluster)
 

@@ -92,9 +92,9 @@ def open_groups(cluster: Cluster) -> Iterator[subprocess.Popen]:
     ):
         try:
             made = [threads.submit(consumer, cluster, *one) for one in CONSUMERS]
-            held = [one.result() for one in made[: len(HELD)]]
-            for one in made[len(HELD) :]:
-                one.result().close()
+            held = [future.result() for future in made[: len(HELD)]]
+            for future in made[len(HELD) :]:
+                future.result().close()
             for name in DELETED:
                 request = partial(cluster.admin.delete_consumer_groups, [name])
                 answered(lambda request=request, name=name: request()[name].result(30))
@@ -102,8 +102,8 @@ def open_groups(cluster: Cluster) -> Iterator[subprocess.Popen]:
             assert others.stdout is not None
             assert others.stdout.readline() == "ready\n"
             yield others
-            for one in held:
-                one.close()
+            for member in held:
+                member.close()
             del writers
             said(others, answers=False)
             others.wait(LONGEST)
@@ -147,9 +147,12 @@ def offsets_of(cluster: Cluster, group: str) -> dict[tuple[str, int], tuple[int,
     request = [ConsumerGroupTopicPartitions(group)]
     found = answered(lambda: cluster.admin.list_consumer_group_offsets(request)[group].result(30))
     return {
-        (one.topic, one.partition): (one.offset, -1 if one.leader_epoch is None else one.leader_epoch)
-        for one in found.topic_partitions
-        if one.offset >= 0
+        (partition.topic, partition.partition): (
+            partition.offset,
+            -1 if partition.leader_epoch is None else partition.leader_epoch,
+        )
+        for partition in found.topic_partitions
+        if partition.offset >= 0
     }
 
 
@@ -248,7 +251,7 @@ def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
 
     members, of_others = set(), []
     for row in rows(log_dir, "members"):
-        places = {(one["topic"], one["partition"]) for one in row["assignment"]}
+        places = {(partition["topic"], partition["partition"]) for partition in row["assignment"]}
         who = [row[column] for column in ("group_id", "member_id", "client_id", "client_host")]
         if row["group_id"] in {"g-share", "g-streams"}:
             of_others.append([*who, sorted(number for _, number in places)])
@@ -259,7 +262,9 @@ def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
     of_live = {
         (
             *(name, member.member_id, member.client_id, member.host, member.group_instance_id),
-            frozenset((one.topic, one.partition) for one in member.assignment.topic_partitions),
+            frozenset(
+                (partition.topic, partition.partition) for partition in member.assignment.topic_partitions
+            ),
         )
         for name, future in described.items()
         for member in future.result(30).members

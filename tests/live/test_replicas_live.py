@@ -101,7 +101,8 @@ class Story:
         except TimeoutError as error:
             raise AssertionError(f"{self.steps}: predicted {predicted}, found {found}") from error
         states = "  ".join(
-            f"{name} LEO {one.log_end_offset} HW {one.high_watermark}" for name, one in found.items()
+            f"{name} LEO {replica.log_end_offset} HW {replica.high_watermark}"
+            for name, replica in found.items()
         )
         self.lines.append(f"{'; '.join(steps):44} {states}")
 
@@ -138,7 +139,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def test_a_story_of_two_brokers(cluster: Cluster, tmp_path: Path) -> None:
     create(cluster, {TOPIC: {}}, [[1, 2]])
-    cluster.wait_partitions(lambda one: len(one.isrs) == 2, "both replicas in sync")
+    cluster.wait_partitions(lambda partition: len(partition.isrs) == 2, "both replicas in sync")
     story, (a, b) = Story(cluster, tmp_path), (cluster.nodes[number] for number in BROKERS.values())
 
     def pause() -> None:
@@ -207,7 +208,7 @@ def test_a_follower_of_a_tiered_leader(cluster: Cluster) -> None:
             node.start()
     sizes = {"internal.segment.bytes": 1500, "local.retention.bytes": RETAINED, "index.interval.bytes": 1}
     create(cluster, {TIERED: {"remote.storage.enable": "true", **sizes}}, [[1, 2]])
-    cluster.wait_partitions(lambda one: len(one.isrs) == 2, "both replicas in sync")
+    cluster.wait_partitions(lambda partition: len(partition.isrs) == 2, "both replicas in sync")
     wait(lambda: in_sync_everywhere(cluster, REMOTE_LOG_METADATA), "the metadata of remote logs in sync")
     send(cluster, TIERED, records(random, 10))
     wait(lambda: log_end_offset(b.port, TIERED, 0) == 10, "the follower to have it")
@@ -229,5 +230,5 @@ def test_a_follower_of_a_tiered_leader(cluster: Cluster) -> None:
     assert [[epoch["epoch"], epoch["start_offset"]] for epoch in epochs] == [
         list(epoch.values()) for epoch in row["epochs_after"]
     ]
-    created = {one["offset"] for one in row["producer_snapshots"] if one["action"] == "create"}
+    created = {snapshot["offset"] for snapshot in row["producer_snapshots"] if snapshot["action"] == "create"}
     assert {int(path.stem) for path in (b.logs / f"{TIERED}-0").glob("*.snapshot")} >= created

@@ -69,7 +69,7 @@ def fill(cluster: Cluster, topic: str, age: int, count: int = 150, keys: int = 2
     """Write several segments of records of so many ms ago."""
     made = records(Random(topic), count, keys=keys, words=20)
     stamp = time.time_ns() // 1_000_000 - age
-    write(producer(cluster), topic, [{**one, "timestamp": stamp} for one in made], batch=10)
+    write(producer(cluster), topic, [{**record, "timestamp": stamp} for record in made], batch=10)
 
 
 def leave_open(cluster: Cluster, topic: str) -> None:
@@ -78,7 +78,7 @@ def leave_open(cluster: Cluster, topic: str) -> None:
     answered(lambda: writer.init_transactions(30))
     writer.begin_transaction()
     stamp = time.time_ns() // 1_000_000 - HOUR
-    write(writer, topic, [{**one, "timestamp": stamp} for one in records(Random(1), 5)])
+    write(writer, topic, [{**record, "timestamp": stamp} for record in records(Random(1), 5)])
 
 
 def make(cluster: Cluster) -> None:
@@ -111,7 +111,7 @@ def segments(node: Node, topic: str) -> list[int]:
 def cleaned_to(node: Node) -> dict[str, int]:
     path = node.logs / "cleaner-offset-checkpoint"
     lines = read_offset_checkpoint(path.read_bytes()) if path.exists() else {}
-    return {one.topic: offset for one, offset in lines.items()}
+    return {partition.topic: offset for partition, offset in lines.items()}
 
 
 def held(path: Path) -> Iterator[int]:
@@ -194,5 +194,7 @@ def test_what_goes_and_what_is_cleaned_is_as_predicted(tmp_path):
             assert {base: path.stat().st_size for base, path in logs_now.items()} == sizes
         _, found = answer(node, "check")
     assert {finding["code"] for finding in findings if finding["severity"] != "info"} == {"LOG-028"}
-    late = {(Path(one["dir"]).name, one["code"]) for one in found if one["severity"] != "info"}
+    late = {
+        (Path(finding["dir"]).name, finding["code"]) for finding in found if finding["severity"] != "info"
+    }
     assert late == {("future-0", "LOG-028"), ("open-0", "LOG-029")}

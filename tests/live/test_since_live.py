@@ -33,8 +33,8 @@ def test_it_says_what_a_check_of_everything_says(tmp_path):
         assert answer(since) == answer(again) == answer(whole), what
         assert what != "stopped" or answer(whole)[1:] == ([], [])
         # paused in a write or between two renames: such a directory is read each time
-        swaps = {str(path.parent) for one in workload.log_dirs for path in one.glob("*/*.swap")}
-        unsettled = swaps | {one["dir"] for one in answer(whole)[1]}
+        swaps = {str(path.parent) for log_dir in workload.log_dirs for path in log_dir.glob("*/*.swap")}
+        unsettled = swaps | {finding["dir"] for finding in answer(whole)[1]}
         read.append([log_bytes(one, unsettled) for one in (whole, since, again)])
 
     with busy_broker(tmp_path / "node", free_base_port()) as workload:

@@ -80,9 +80,9 @@ def open_transactions(cluster: Cluster, *topics: str) -> Iterator[Callable[[], N
 def compare_coordinator(cluster: Cluster) -> dict[str, str]:
     """Return the state of each transactional id: the same by the tool and by kcli."""
     by_id = {row["transactional_id"]: row for row in rows(cluster, "txn", "list")}
-    listed = {one["TransactionalId"]: one for one in tool(cluster, "list")}
+    listed = {line["TransactionalId"]: line for line in tool(cluster, "list")}
     by_files = {key: (str(row["producer_id"]), row["state"]) for key, row in by_id.items()}
-    by_cluster = {key: (one["ProducerId"], one["TransactionState"]) for key, one in listed.items()}
+    by_cluster = {key: (line["ProducerId"], line["TransactionState"]) for key, line in listed.items()}
     same("transactional id: producer id, state", by_files, by_cluster)
     for key, row in by_id.items():
         (described,) = tool(cluster, "describe", "--transactional-id", key)
@@ -90,7 +90,7 @@ def compare_coordinator(cluster: Cluster) -> dict[str, str]:
             described["ProducerEpoch"],
             described["TransactionTimeoutMs"],
         )
-        names = {f"{one['topic']}-{one['partition']}" for one in row["partitions"]}
+        names = {f"{partition['topic']}-{partition['partition']}" for partition in row["partitions"]}
         assert names >= {*described["TopicPartitions"].split(",")} - {""}
         if row["state"] == "Ongoing":
             assert str(row["start_timestamp"]) == described["CurrentTransactionStartTimeMs"]
@@ -117,9 +117,9 @@ def hanging(cluster: Cluster) -> set[tuple[str, int, int]]:
     """Return topic, producer id and start offset of what hangs: the same by the tool and by kcli."""
     hang = [row for row in rows(cluster, "txn", "open") if row["hanging"]]
     found = {
-        (one["Topic"], int(one["ProducerId"]), int(one["StartOffset"]))
+        (line["Topic"], int(line["ProducerId"]), int(line["StartOffset"]))
         for broker in cluster.nodes
-        for one in tool(cluster, "find-hanging", "--broker-id", broker, "--max-transaction-timeout", 0)
+        for line in tool(cluster, "find-hanging", "--broker-id", broker, "--max-transaction-timeout", 0)
     }
     by_files = {(row["topic"], row["producer_id"], row["start_offset"]) for row in hang}
     same("hanging transaction: topic, producer id, start offset", by_files, found)

@@ -66,7 +66,7 @@ def written(oracle: Oracle, choose: random.Random, start: int) -> tuple[Path, in
 def damaged(choose: random.Random, damage: int) -> bytes:
     """Return a snapshot of which batches are gone or there twice, and a few bytes cut, added or changed."""
     batches = [SNAPSHOT[start:end] for start, end in pairwise(BATCHES)]
-    kept = [one for one in batches if choose.random() < 0.9]
+    kept = [batch for batch in batches if choose.random() < 0.9]
     data = bytearray(b"".join([*kept, *choose.choices(batches, k=choose.choice([0, 0, 1]))]))
     if damage == 1:
         del data[choose.randrange(len(data) + 1) :]

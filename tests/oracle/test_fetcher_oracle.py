@@ -124,13 +124,15 @@ def test_rounds(oracle: Oracle, oracle_seed: int) -> None:
     choose = random.Random(oracle_seed)
     for _ in range(cases(CASES) // AT_ONCE):
         made = [case(choose) for _ in range(AT_ONCE)]
-        answers = oracle.ask("follow", cases=[asked(*one) for one in made])["cases"]
-        for one, theirs in zip(made, answers, strict=True):
-            assert_rounds(*one, theirs)
+        answers = oracle.ask("follow", cases=[asked(*question) for question in made])["cases"]
+        for question, theirs in zip(made, answers, strict=True):
+            assert_rounds(*question, theirs)
 
 
 def test_every_outcome(oracle: Oracle) -> None:
-    answers = oracle.ask("follow", cases=[asked(*one) for one in MADE.values()])["cases"]
-    found = [assert_rounds(*one, theirs) for one, theirs in zip(MADE.values(), answers, strict=True)]
-    assert [one.outcome for one in found] == list(MADE)
+    answers = oracle.ask("follow", cases=[asked(*question) for question in MADE.values()])["cases"]
+    found = [
+        assert_rounds(*question, theirs) for question, theirs in zip(MADE.values(), answers, strict=True)
+    ]
+    assert [row.outcome for row in found] == list(MADE)
     assert len(found[0].rounds) > 1

@@ -121,13 +121,17 @@ def steps(rng: random.Random, harm: float) -> Iterator[Step]:
         elif kind < 0.6:
             yield commit(rng)
         else:
-            for one in classic(rng) if kind < 0.8 else newer(rng, epochs):
-                harmed = rng.random() < harm and one[1][1] > 1  # no offset is left without its group
-                if harmed and one[-1] and rng.random() < 0.5:
-                    value = one[-1]
-                    yield -1, one[1], rng.choice([value[: rng.randrange(2, len(value))], b"\0\x63" + value])
+            for record in classic(rng) if kind < 0.8 else newer(rng, epochs):
+                harmed = rng.random() < harm and record[1][1] > 1  # no offset is left without its group
+                if harmed and record[-1] and rng.random() < 0.5:
+                    value = record[-1]
+                    yield (
+                        -1,
+                        record[1],
+                        rng.choice([value[: rng.randrange(2, len(value))], b"\0\x63" + value]),
+                    )
                 elif not harmed:
-                    yield one
+                    yield record
     if rng.random() < harm:
         yield -1, struct.pack(">h", 99) + b"later", b"\0\0"
 
@@ -144,8 +148,10 @@ def test_groups_and_offsets_are_those_that_the_coordinator_loads(oracle: Oracle,
 def compare(oracle: Oracle, root: Path, log: list[Step]) -> bool:
     """Compare what becomes of a log; return whether its load comes to the end."""
     batches = (
-        ended(offset, one[0], commits=one[1]) if len(one) == 2 else batch(offset, one[1:], producer=one[0])
-        for offset, one in enumerate(log)
+        ended(offset, step[0], commits=step[1])
+        if len(step) == 2
+        else batch(offset, step[1:], producer=step[0])
+        for offset, step in enumerate(log)
     )
     source = unit(coordinator(root, *batches))
     listed, committed = list_groups(source), rows(offsets(source, query=GroupQuery(now_ms=NOW)))
@@ -155,7 +161,7 @@ def compare(oracle: Oracle, root: Path, log: list[Step]) -> bool:
         if row["expire_timestamp"] is not None
     }
     moments = sorted({at + off for at in expires.values() for off in (-1, 0)})
-    asked = [[one if isinstance(one, int | None) else encoded(one) for one in step] for step in log]
+    asked = [[part if isinstance(part, int | None) else encoded(part) for part in step] for step in log]
     answer = oracle.ask("groups", records=asked, topics=TOPICS, times=moments)
 
     stops = [finding.found for finding in listed.findings if finding.code == "COORD-002"]

@@ -67,10 +67,10 @@ def described(image: Image) -> dict[str, Any]:
     def facts(kind: str) -> dict[str, list[Any]]:
         """Return the facts of all of a kind in their order, without the key."""
         known = {key: IMAGE_KINDS[kind].facts(found, key) for key in IMAGE_KINDS[kind].keys(found)}
-        values = {str(key): [*(one or {}).values()][1:] for key, one in known.items()}
+        values = {str(key): [*(value or {}).values()][1:] for key, value in known.items()}
         return {
-            key: [list(value) if isinstance(value, tuple) else value for value in one]
-            for key, one in values.items()
+            key: [list(value) if isinstance(value, tuple) else value for value in row]
+            for key, row in values.items()
         }
 
     return {

@@ -24,7 +24,9 @@ def test_random_logs_are_read_as_written(oracle: Oracle, oracle_seed, clean):
         written = [
             [batch["base_offset"], batch["last_offset"], batch["records"]] for batch in log.facts["batches"]
         ]
-        assert found == [one for one in written if one[0] >= log.facts["segments"][0]["base_offset"]], seed
+        assert found == [
+            record for record in written if record[0] >= log.facts["segments"][0]["base_offset"]
+        ], seed
         checkpoint = (log.directory.parent / "recovery-point-offset-checkpoint").read_bytes()
         [[topic, partition, recovery_point]] = oracle.ask("offset_checkpoint", bytes=encoded(checkpoint))[
             "entries"

@@ -129,9 +129,9 @@ def test_every_answer_of_the_cache(oracle: Oracle, oracle_seed):
                 )
             assert cache.highest_offset(epoch) == highest, (seed, epoch)
         found = [cache.find(*lookup) for lookup in lookups]
-        assert [one and one.metadata.segment_id for one in found] == kafka["lookups"], seed
+        assert [segment and segment.metadata.segment_id for segment in found] == kafka["lookups"], seed
         following = [cache.next_with_txn_index(*lookup) for lookup in lookups]
-        assert [one and one.metadata.segment_id for one in following] == kafka["next_txn"], seed
+        assert [segment and segment.metadata.segment_id for segment in following] == kafka["next_txn"], seed
 
 
 def recorded_fields(facts):
@@ -152,7 +152,7 @@ def test_events_of_every_release_in_one_metadata_partition(oracle: Oracle, oracl
     folder.mkdir()
     batches, at = [], 0
     while at < len(written):
-        values = [base64.b64decode(one["value"]) for one in written[at : at + choose.randint(1, 40)]]
+        values = [base64.b64decode(record["value"]) for record in written[at : at + choose.randint(1, 40)]]
         fields = {"last_offset_delta": len(values) - 1, "codec": choose.choice([0, 4])}
         batches.append(batch(at, values, **fields))
         at += len(values)
@@ -164,8 +164,8 @@ def test_events_of_every_release_in_one_metadata_partition(oracle: Oracle, oracl
     refused = {offset: store.apply(event, offset) for offset, event in read}
 
     by_partition = {}
-    for offset, one in enumerate(written):
-        facts = one["decoded"]
+    for offset, record in enumerate(written):
+        facts = record["decoded"]
         if facts is not None and offset in refused and facts["class"].startswith("RemoteLogSegment"):
             key = (facts["topicId"], facts["topic"], facts["partition"])
             by_partition.setdefault(key, []).append((offset, recorded_fields(facts)))

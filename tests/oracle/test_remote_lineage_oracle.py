@@ -46,8 +46,8 @@ def case(choose: random.Random) -> dict[str, object]:
     return {"segment_epochs": own, "end_offset": end, "leader_epochs": leader, "log_end_offset": log_end}
 
 
-def segment(one: dict[str, object]) -> CachedSegment:
-    epochs = dict(sorted(map(tuple, one["segment_epochs"])))
+def segment(question: dict[str, object]) -> CachedSegment:
+    epochs = dict(sorted(map(tuple, question["segment_epochs"])))
     start = epochs[min(epochs)]
     leader_epochs = tuple(SegmentLeaderEpoch(*each) for each in epochs.items())
     metadata = RemoteLogSegmentMetadata(
@@ -58,7 +58,7 @@ def segment(one: dict[str, object]) -> CachedSegment:
         0,
         "B" * 22,
         start,
-        one["end_offset"],
+        question["end_offset"],
         1,
         0,
         0,
@@ -77,9 +77,11 @@ def test_lineage(oracle: Oracle, oracle_seed: int) -> None:
     asked = [case(choose) for _ in range(cases(CASES))]
     said = oracle.ask("remote_lineage", cases=asked)["within"]
     mine = []
-    for one in asked:
-        leader = with_records(map(tuple, one["leader_epochs"]))
-        mine.append(outside_lineage(segment(one), one["log_end_offset"], leader) is None)
-    compared = [(a, b, one) for a, b, one in zip(mine, said, asked, strict=True) if isinstance(b, bool)]
+    for question in asked:
+        leader = with_records(map(tuple, question["leader_epochs"]))
+        mine.append(outside_lineage(segment(question), question["log_end_offset"], leader) is None)
+    compared = [
+        (a, b, question) for a, b, question in zip(mine, said, asked, strict=True) if isinstance(b, bool)
+    ]
 
-    assert [one for a, b, one in compared if a != b][:3] == [], f"KCLI_SEED={oracle_seed}"
+    assert [question for a, b, question in compared if a != b][:3] == [], f"KCLI_SEED={oracle_seed}"

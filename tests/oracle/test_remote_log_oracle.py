@@ -232,14 +232,21 @@ def assert_same_clean_up(
 ) -> None:
     """Kafka lists segments of one start in the order of a HashSet, and may delete one of two epochs twice."""
     begun = [event for event in log.events if "start_offset" in event]
-    starts = {one["segment_id"]: one["start_offset"] for one in begun}
-    alike = {(one["start_offset"], one["max_timestamp_ms"], one["segment_size_bytes"]) for one in begun}
+    starts = {segment["segment_id"]: segment["start_offset"] for segment in begun}
+    alike = {
+        (segment["start_offset"], segment["max_timestamp_ms"], segment["segment_size_bytes"])
+        for segment in begun
+    }
     if len(alike) != len(set(starts.values())):
         return
     going = [row for row in cleaned if row["tier"] == "remote" and row["action"] == "delete"]
     going.sort(key=lambda row: row["order"])
     gone = list(dict.fromkeys(said["deleted"]))
-    assert [row["start_offset"] for row in going] == [starts[one] for one in gone], (output, limits, cleaned)
+    assert [row["start_offset"] for row in going] == [starts[segment_id] for segment_id in gone], (
+        output,
+        limits,
+        cleaned,
+    )
     if int(limits["retention.bytes"]) < 0 or len(set(starts.values())) == len(starts):
         assert {row["segment_id"] for row in going} == set(gone), (output, limits)
         after = max(said["log_start_after"] or 0, said["log_start_offset"])

@@ -212,7 +212,7 @@ def test_every_record_that_recovery_keeps_is_consumed_from_the_copy(
     for number in range(cases(LOGS)):
         log = random_log(oracle, oracle_seed + number, clean=False, damaged=False)
         unit, choose = unit_of(log.directory), random.Random(f"consumed:{oracle_seed + number}")
-        path = max(sorted(log.directory.glob("*.log")), key=lambda one: one.stat().st_size)
+        path = max(sorted(log.directory.glob("*.log")), key=lambda path: path.stat().st_size)
         with DataFile(str(path)) as file:
             batches = list(Walk(file))
         if batches:  # a byte that the checksum covers: an offset that is changed is a question of its own
@@ -230,7 +230,7 @@ def test_every_record_that_recovery_keeps_is_consumed_from_the_copy(
         after = consumed(oracle, out)
         assert after == sorted(set(after))
         if "error" not in said:
-            before = [one for one in consumed(oracle, copy) if one >= said["log_start_offset"]]
+            before = [offset for offset in consumed(oracle, copy) if offset >= said["log_start_offset"]]
             assert set(before) <= set(after), (log.seed, sorted(set(before) - set(after)))
         oracle.discard(copy)
         log.remove()

@@ -55,9 +55,10 @@ def compare(oracle: Oracle, rng: random.Random) -> None:
     assert sum((finding.more or 0) + 1 for finding in findings) == len(answer["passed_over"])
     assert {
         key: [
-            *(one.producer_id, one.producer_epoch, one.previous_producer_id, one.state, one.timeout_ms),
-            *(one.start_timestamp, one.last_update_timestamp),
-            sorted(map(str, set(one.partitions))),
+            *(state.producer_id, state.producer_epoch, state.previous_producer_id),
+            *(state.state, state.timeout_ms),
+            *(state.start_timestamp, state.last_update_timestamp),
+            sorted(map(str, set(state.partitions))),
         ]
-        for key, one in loaded.states.items()
+        for key, state in loaded.states.items()
     } == answer["states"]

@@ -42,7 +42,7 @@ def _lines() -> Iterator[str]:
 
 def _command(words: tuple[str, ...], command: Any, shared: dict[str, Any]) -> Iterator[str]:
     arguments = [param for param in command.params if param.param_type_name == "argument"]
-    metavars = " ".join(one.metavar or "" for one in arguments)
+    metavars = " ".join(argument.metavar or "" for argument in arguments)
     yield f".SS kcli {' '.join(words)} {_text(metavars)}".rstrip()
     paragraphs = re.split(r"\n\s*\n", str(command.help))
     yield "\n.PP\n".join(_text(" ".join(paragraph.split())) for paragraph in paragraphs)

@@ -54,7 +54,7 @@ SHOWN |= {("truncate", number) for number in range(len(SETTINGS))}
 def test_a_terminal_shows_the_recorded_screen(name, number, folder):
     setting = SETTINGS[number]
     screen = screen_of(CASES[name], folder, setting)
-    (expected,) = [lines for one, lines in recorded(name) if one == setting]
+    (expected,) = [lines for screen, lines in recorded(name) if screen == setting]
     lines = lines_of(screen)
 
     assert lines[: len(expected)] == expected
@@ -88,7 +88,7 @@ def test_severities_have_colours(folder):
 @pytest.mark.parametrize("locale", [{"LANG": "C"}, {"LANG": "POSIX"}, {"LANG": "C", "LC_CTYPE": "C.UTF-8"}])
 def test_a_locale_without_utf8_is_drawn_in_ascii(locale, folder):
     setting = Setting("", 80, locale)
-    (expected,) = [lines for one, lines in recorded("truncate") if "LC_ALL" in one.environment]
+    (expected,) = [lines for screen, lines in recorded("truncate") if "LC_ALL" in screen.environment]
 
     assert lines_of(screen_of(CASES["truncate"], folder, setting))[: len(expected)] == expected
     assert "".join(screen_of("help output", folder, setting).display).isascii()

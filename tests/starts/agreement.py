@@ -57,7 +57,7 @@ def ask(*words: str) -> tuple[Said, dict[str, Any]]:
     broker = "waits" if "START-022" in codes else broker
 
     def of(some: AbstractSet[str]) -> frozenset[tuple[str, str, str]]:
-        return frozenset(one for one in found if one[0] in some)
+        return frozenset(finding for finding in found if finding[0] in some)
 
     answer = Said(
         of(OF_A_REPLICA),
@@ -115,7 +115,10 @@ def of_state(base: str, change: str, root: Path, *, is_named: bool) -> list[str]
     properties = prepare(base, change, root)
     dirs = [str(root / name) for name in ("d0", "d1") if (root / name).is_dir()]
     words = ["--server-config", str(properties)] if is_named else dirs
-    return [f"{base}: {change}: {one}".replace(str(root), "") for one in differences("events", *words)]
+    return [
+        f"{base}: {change}: {difference}".replace(str(root), "")
+        for difference in differences("events", *words)
+    ]
 
 
 def main(words: Sequence[str]) -> int:

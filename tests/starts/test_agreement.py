@@ -55,7 +55,9 @@ def test_commands_agree_about_mutated_log_dirs(tmp_path: Path):
         log_dir = tmp_path / str(number)
         make(log_dir, partitions, SEED, number)
         topic = min(path.name for path in log_dir.iterdir() if path.is_dir()).rpartition("-")[0]
-        found += [f"seed {SEED} number {number}: {one}" for one in differences(topic, str(log_dir))]
+        found += [
+            f"seed {SEED} number {number}: {difference}" for difference in differences(topic, str(log_dir))
+        ]
         remove(log_dir)
     assert found == []
 

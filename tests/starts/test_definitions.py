@@ -97,11 +97,11 @@ def test_a_declaration_says_what_kafka_says(name: str):
     highest = (
         schema.versions.highest if name in BY_LAYOUT else int(definition["validVersions"].split("-")[-1])
     )
-    structs = {one["name"]: one["fields"] for one in definition.get("commonStructs", ())}
+    structs = {struct["name"]: struct["fields"] for struct in definition.get("commonStructs", ())}
     theirs = of_kafka(definition["fields"], structs, highest)
     ours = of_ours(schema.fields, highest)
     if name in BY_LAYOUT:  # of them the versions say which layout has a field
-        theirs, ours = ([(one[0], one[1], one[4]) for one in each] for each in (theirs, ours))
+        theirs, ours = ([(field[0], field[1], field[4]) for field in each] for each in (theirs, ours))
     if name == MARKER:
         ours = ours[1:]
     assert ours == theirs

@@ -112,7 +112,7 @@ def test_of_a_wrapper_each_message_is_lost(tmp_path, name):
     messages = ask("dump", log, "--records")[0]["rows"]
     (row,) = (row for row in started(properties) if row.get("dir") == str(log.parent))
     assert (row["outcome"], row["records_lost"]) == ("stray", len(messages))
-    assert len({one["position"] for one in messages}) < len(messages)
+    assert len({row["position"] for row in messages}) < len(messages)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_what_lies_in_a_stray_directory_is_no_partition(kcli, tmp_path: Path, ch
     for command in ("startup", "check"):
         document, status = ask(command, "--server-config", properties)
         left = [finding for finding in document["findings"] if finding["code"] == "START-024"]
-        assert [one["dir"] for one in left] == ([row["dir"]] if lost else []), command
+        assert [finding["dir"] for finding in left] == ([row["dir"]] if lost else []), command
         assert status == 1 or not lost, command
     assert kcli("startup", row["dir"]).exit_code == int(bool(lost))
 
@@ -431,7 +431,7 @@ def test_a_controller_alone_opens_no_partition(kcli, tmp_path: Path):
     assert {row["reason"] for row in rows if row["outcome"] != "loads"} == {broker["reason"]}
     assert kcli("startup", "--server-config", properties).exit_code == 0
     found = ask("check", "--server-config", properties)[0]["findings"]
-    assert not {"START-009", "START-012", "START-013"} & {one["code"] for one in found}
+    assert not {"START-009", "START-012", "START-013"} & {finding["code"] for finding in found}
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ def leaves(fields, values):
         if field.struct is None:
             yield field.name, value
         else:
-            for one in value or [] if field.array else [] if value is None else [value]:
-                yield from leaves(field.struct, one)
+            for struct in value or [] if field.array else [] if value is None else [value]:
+                yield from leaves(field.struct, struct)
 
 
 @pytest.mark.parametrize("messages", made_of_each_version().values(), ids=made_of_each_version())

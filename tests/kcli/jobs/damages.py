@@ -98,7 +98,7 @@ def batches(base: int, *numbers: int) -> Callable[[Path], object]:
         path = file(base, "log")(root)
         raw = path.read_bytes()
         with DataFile(str(path)) as log:
-            found = [raw[at : at + LOG_OVERHEAD + one.batch_length] for at, one in Walk(log)]
+            found = [raw[at : at + LOG_OVERHEAD + batch.batch_length] for at, batch in Walk(log)]
         path.write_bytes(b"".join(found[number] for number in numbers))
 
     return damage

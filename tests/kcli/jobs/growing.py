@@ -202,7 +202,7 @@ class Log:
         """Cut the log at a batch, as a follower does, and follow again from there."""
         start = min(self.segments)
         batches = [batch for base in sorted(self.segments) for batch in self.segments[base]]
-        kept = [one for one in batches if one.last < offset]
+        kept = [batch for batch in batches if batch.last < offset]
         self.end = kept[-1].last + 1 if kept else start
         for base in [base for base in self.segments if base > self.end]:
             del self.segments[base]
@@ -216,9 +216,9 @@ class Log:
         replayed = {base: [] for base in bases}
         state = {
             base: [
-                one
-                for one in kept
-                if one.base >= base and (base == bases[-1] or one.base < bases[number + 1])
+                batch
+                for batch in kept
+                if batch.base >= base and (base == bases[-1] or batch.base < bases[number + 1])
             ]
             for number, base in enumerate(bases)
         }
@@ -252,19 +252,19 @@ class Log:
         """Write a segment's files; only what is new is appended to its log."""
         is_active = base == self.active
         batches = self.segments[base]
-        data = b"".join(one.raw for one in batches)
+        data = b"".join(batch.raw for batch in batches)
         offsets, times, at, since = [], [], 0, 0
         largest, largest_last = -1, base
-        for one in batches:
-            if one.timestamp > largest:
-                largest, largest_last = one.timestamp, one.last
+        for batch in batches:
+            if batch.timestamp > largest:
+                largest, largest_last = batch.timestamp, batch.last
             if since > INTERVAL:
-                offsets.append((one.last - base, at))
+                offsets.append((batch.last - base, at))
                 if largest > (times[-1][0] if times else -1):
                     times.append((largest, largest_last - base))
                 since = 0
-            since += len(one.raw)
-            at += len(one.raw)
+            since += len(batch.raw)
+            at += len(batch.raw)
         is_closed = not (is_active and self.is_running)
         if is_closed and largest > (times[-1][0] if times else -1):
             times.append((largest, largest_last - base))
@@ -272,10 +272,10 @@ class Log:
         if not is_closed:
             index, timeindex = index.ljust(PREALLOCATED * 8, b"\0"), timeindex.ljust(PREALLOCATED * 12, b"\0")
         txns = b"".join(
-            struct.pack(">hqqqq", 0, *one)
-            for one in self.aborted
-            if base <= one[2]
-            and (is_active or one[2] < min(other for other in self.segments if other > base))
+            struct.pack(">hqqqq", 0, *aborted)
+            for aborted in self.aborted
+            if base <= aborted[2]
+            and (is_active or aborted[2] < min(other for other in self.segments if other > base))
         )
         for extension, content in (
             ("log", data),

@@ -26,4 +26,4 @@ def does_not_start(kcli, *words):
     }
     failing = {row["dir"] for row in partitions if row["outcome"] == "fails"}
     left = {row["dir"] for row in partitions if row["outcome"] == "not-started"}
-    return offline | stops | failing | {one for one in left if os.path.dirname(one) in offline}
+    return offline | stops | failing | {path for path in left if os.path.dirname(path) in offline}

@@ -66,7 +66,7 @@ def test_what_no_file_has_is_null_and_violates_nothing(tmp_path):
 def test_each_contradiction_is_named(tmp_path, offsets, epochs, name, code):
     row, found = shown(orders(tmp_path / "d", *LOG, epochs=epochs, **offsets))
     assert row["violations"] == [name]
-    assert [one for one in found if not one.startswith("START")] == [code]
+    assert [name for name in found if not name.startswith("START")] == [code]
 
 
 def test_what_a_running_broker_has_not_written_yet_is_no_finding(tmp_path):
@@ -108,4 +108,6 @@ def test_the_lines_of_a_live_log_are_not_those_of_its_leftover(kcli, tmp_path, k
     place = live.parent if "check " in command else moved
     out = ["--out", tmp_path / "out"] if command == "salvage" else []
     found = json.loads(kcli(*command.split(), place, *out, "-o", "json").stdout)["findings"]
-    assert [one for one in found if one["code"] in {"CKPT-001", "LOG-025", "SALV-010", "SALV-011"}] == []
+    assert [
+        finding for finding in found if finding["code"] in {"CKPT-001", "LOG-025", "SALV-010", "SALV-011"}
+    ] == []

@@ -94,10 +94,12 @@ def test_a_log_whose_name_is_no_offset(kcli, tmp_path, name, is_told):
     (directory / name).write_bytes(b"")
     message = "the name does not begin with an offset"
     found = epoch_jobs.show(unit(directory)).findings
-    assert [(one.code, one.file) for one in found if one.message == message] == [("LOG-010", name)] * is_told
+    assert [(finding.code, finding.file) for finding in found if finding.message == message] == [
+        ("LOG-010", name)
+    ] * is_told
 
     found = json.loads(kcli("scan", directory, "-o", "json").stdout)["findings"]
-    assert [one["file"] for one in found if one["message"] == message] == [name] * is_told
+    assert [finding["file"] for finding in found if finding["message"] == message] == [name] * is_told
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,9 @@ def findings(command, *paths):
     done = CliRunner().invoke(app, [command, *map(str, paths), "-o", "json"])
     found = json.loads(done.stdout)["findings"]
     reported = [
-        (one["code"], one["path"]) for one in found if one["code"] in {"START-009", "DIR-008", "DIR-010"}
+        (finding["code"], finding["path"])
+        for finding in found
+        if finding["code"] in {"START-009", "DIR-008", "DIR-010"}
     ]
     return reported, done.exit_code
 
@@ -158,7 +160,7 @@ def test_ids_that_lack_are_said_once(log_dirs):
     for command, ends in (("scan", []), ("ls", ["START-009"]), ("check", ["START-009"])):
         done = CliRunner().invoke(app, [command, *map(str, log_dirs), "-o", "json"])
         found = json.loads(done.stdout)["findings"]
-        about = [one["code"] for one in found if one["file"] == "meta.properties"]
+        about = [finding["code"] for finding in found if finding["file"] == "meta.properties"]
         assert sorted(about) == ["DIR-008", *ends], command
 
 
@@ -257,7 +259,7 @@ def test_without_the_settings_every_command_takes_the_default_and_says_so(fallin
 )
 def test_the_metadata_log_is_read_where_a_log_is_recovered(demo, falling, monkeypatch, words):
     asked = set()
-    monkeypatch.setattr(metadata_loader, "configuration_of", lambda one: asked.add(one.path))
+    monkeypatch.setattr(metadata_loader, "configuration_of", lambda target: asked.add(target.path))
     for log_dir in (demo, falling):
         CliRunner().invoke(app, [*words, str(log_dir / "orders-0")])
     assert asked == {str(falling / "orders-0")}
@@ -283,4 +285,4 @@ def test_the_growing_metadata_log_of_a_running_broker_is_not_read_for_each_log(f
 def findings_of_ls(log_dir):
     words = ["ls", "--recover", str(log_dir), "--topic", "orders", "--partition", "0", "-o", "json"]
     found = json.loads(CliRunner().invoke(app, words).stdout)["findings"]
-    return {one["code"] for one in found} & {"START-001", "START-015"}
+    return {finding["code"] for finding in found} & {"START-001", "START-015"}

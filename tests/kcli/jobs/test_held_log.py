@@ -25,8 +25,8 @@ def late(directory, now=NOW, **given):
     """Return code and `found` of what keeps segments or the cleaner too long, and the first message."""
     settings = {name.replace("_", "."): str(value) for name, value in given.items()}
     found = retention(unit(directory), query=RetentionQuery(now, {}, settings)).findings
-    found = [one for one in found if one.code in LATE]
-    return [(one.code, one.found) for one in found], found[0].message if found else ""
+    found = [finding for finding in found if finding.code in LATE]
+    return [(finding.code, finding.found) for finding in found], found[0].message if found else ""
 
 
 def test_timestamps_ahead_of_the_clock_count_by_what_they_keep(make):

@@ -19,7 +19,7 @@ def units(tmp_path, *names):
 
 
 def named(tmp_path, found):
-    return [tuple(one.path.removeprefix(f"{tmp_path}/") for one in each.targets) for each in found]
+    return [tuple(target.path.removeprefix(f"{tmp_path}/") for target in each.targets) for each in found]
 
 
 def test_each_replica_of_a_partition_is_paired_with_the_first_one(tmp_path):
@@ -32,7 +32,7 @@ def test_each_replica_of_a_partition_is_paired_with_the_first_one(tmp_path):
 def test_two_directories_of_other_names_are_a_pair(tmp_path):
     (tmp_path / "a").mkdir()
     found = units(tmp_path, "a/t-0", "b/t-0")
-    bare = [Unit(number=one.number, targets=(replace(one.target, name=None),)) for one in found]
+    bare = [Unit(number=unit.number, targets=(replace(unit.target, name=None),)) for unit in found]
 
     assert named(tmp_path, pairs(bare)) == [("a/t-0", "b/t-0")]
     assert named(tmp_path, pairs([*bare, *units(tmp_path, "c/t-0")])) == [("a/t-0",), ("b/t-0",), ("c/t-0",)]
@@ -40,8 +40,8 @@ def test_two_directories_of_other_names_are_a_pair(tmp_path):
 
 def test_the_leader_comes_second_and_remote_log_metadata_after_it(tmp_path):
     followers = units(tmp_path, "a/t-0", "a/t-1", "a/u-0")
-    leaders = [one.target for one in units(tmp_path, "b/t-0", "c/t-0", "b/u-0")]
-    (metadata,) = [one.target for one in units(tmp_path, "b/__remote_log_metadata-0")]
+    leaders = [unit.target for unit in units(tmp_path, "b/t-0", "c/t-0", "b/u-0")]
+    (metadata,) = [unit.target for unit in units(tmp_path, "b/__remote_log_metadata-0")]
 
     assert named(tmp_path, with_leaders(followers, leaders)) == [
         ("a/t-0", "b/t-0"),

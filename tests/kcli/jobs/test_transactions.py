@@ -186,7 +186,9 @@ def test_a_coordinators_log_that_ends_in_an_incomplete_batch_makes_nothing_hang(
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_a_damaged_log_of_a_coordinator_makes_nothing_hang(root, is_clean):
     states = [("pay", 7, "Ongoing"), ("pay", 7, "CompleteCommit"), ("tax", 8, "Empty")]
-    coordinator(root, *((key_of(name), value_of(one, 3, state)) for name, one, state in states))
+    coordinator(
+        root, *((key_of(name), value_of(producer_id, 3, state)) for name, producer_id, state in states)
+    )
     log = root / "__transaction_state-0" / f"{0:020}.log"
     data = bytearray(log.read_bytes())
     data[17] ^= 1  # the checksum of the first batch
@@ -231,7 +233,9 @@ def test_partitions_of_coordinators_that_are_not_here_are_said_first(root, comma
     def drawn(*dirs):
         return CliRunner().invoke(app, ["txn", command, *map(str, dirs), "-o", "table"]).stdout
 
-    pay, tax = ((key_of(name), value_of(one, 0, "Empty")) for name, one in (("pay", 7), ("tax", 8)))
+    pay, tax = (
+        (key_of(name), value_of(producer_id, 0, "Empty")) for name, producer_id in (("pay", 7), ("tax", 8))
+    )
     coordinator(root, pay)
     assert drawn(root).startswith("May be incomplete: __transaction_state: no metadata here says how many")
     put_topic(log_dir(root.parent / "other"), "__transaction_state", 5)

@@ -83,7 +83,7 @@ def test_warnings_begin_below_an_offset_not_at_it(tmp_path, target, warned):
     found = row(named(orders(tmp_path / "d", *batches, log_start=5, watermark=25)), to_offset=target)
     words = {"committed records go", "which is lowered to it", "after a restart the log ends"}
 
-    assert {one for one in words if any(one in warning for warning in found["warnings"])} == warned
+    assert {word for word in words if any(word in warning for warning in found["warnings"])} == warned
 
 
 def test_an_epoch_that_begins_at_the_log_end_is_dropped(partition, tmp_path):

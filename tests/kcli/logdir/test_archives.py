@@ -94,8 +94,8 @@ def test_an_empty_volume_beside_a_log_dir_or_of_its_name_is_one_in_an_archive_to
         assert (found.exit_code, found.exit_code != 0) == (expected.exit_code, True), command
         for key in ("findings", "errors"):
             ours, theirs = (
-                json.dumps(json.loads(one.stdout)[key]).replace(before, "")
-                for one, before in ((expected, "plain/"), (found, "volumes.tar/"))
+                json.dumps(json.loads(done.stdout)[key]).replace(before, "")
+                for done, before in ((expected, "plain/"), (found, "volumes.tar/"))
             )
             assert ours == theirs, command
 
@@ -129,9 +129,9 @@ def test_other_ways_to_read_log_dirs_name_the_archive(kcli, line):
 LINK, HARD, PIPE = tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE
 DIRECTORY, LONG = tarfile.DIRTYPE, "d" * 247
 WAY = [
-    one
+    member
     for number, letter in enumerate("abcdefghijklmnop")
-    for one in (
+    for member in (
         (f"{LONG}/" * number + LONG, {"type": DIRECTORY}),
         (f"{LONG}/" * number + letter, {"type": LINK, "linkname": LONG}),
     )

@@ -46,7 +46,7 @@ def test_a_drawing_keeps_its_lines_and_colours(kcli, tmp_path):
     folder = pack.unpack("truncation", tmp_path)
     words = ("epoch", "diff", folder / "before-follower", folder / "before-leader", "-o")
     text, markdown = kcli(*words, "html").stdout, kcli(*words, "markdown").stdout
-    (drawing,) = [one for one in markdown.split("```\n") if one.startswith("plain-0\n")]
+    (drawing,) = [block for block in markdown.split("```\n") if block.startswith("plain-0\n")]
     page = Page(text)
 
     assert drawing.rstrip() in re.sub(" +\n", "\n", page.text)

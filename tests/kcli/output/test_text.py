@@ -20,12 +20,12 @@ def test_lines_name_severity_code_path_and_message():
 def test_of_a_code_with_many_findings_some_are_listed_and_the_others_counted(count, listed):
     """One line more takes no more room than its count."""
     group = [FINDING._replace(path=f"d/{number}.log") for number in range(count)]
-    lines = [finding_line(one) for one in group[:listed]]
+    lines = [finding_line(finding) for finding in group[:listed]]
     left = [f"warning LOG-001: {count - listed} more; -v lists and explains them"] if count > listed else []
 
     assert list(finding_lines(group, explained=False)) == [*lines, *left]
     explained = list(finding_lines(group, explained=True))
-    assert explained[:count] == [finding_line(one) for one in group]
+    assert explained[:count] == [finding_line(finding) for finding in group]
     assert [line.split(":")[0] for line in explained[count:]] == ["  broker", "  what to do"]
 
 

@@ -295,7 +295,7 @@ def test_fewer_columns_in_any_order_are_given_as_asked(dirs):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_columns_are_those_of_the_schema_that_kcli_prints(view):
-    names = [one.column.name for one in view_columns(view)]
+    names = [column.column.name for column in view_columns(view)]
     own = [column.name for column in VIEWS[view].columns if column not in WHERE[1:3]]
 
     assert names[:4] == [column.name for column in HEAD]

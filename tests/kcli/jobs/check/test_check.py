@@ -209,7 +209,7 @@ def test_a_log_dir_will_not_load_where_it_does_not_start(kcli, tmp_path, change)
     log_dir(second)
     for paths in ((first,), (first, second)):
         expected = does_not_start(kcli, *paths)
-        assert will_not_load(kcli, *paths) == {one for one in expected if "orders-1." not in one}
+        assert will_not_load(kcli, *paths) == {line for line in expected if "orders-1." not in line}
         assert will_not_load(kcli, "--include-leftovers", *paths) == expected
 
 

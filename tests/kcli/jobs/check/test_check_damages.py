@@ -261,8 +261,8 @@ def test_a_clean_start_without_a_producer_snapshot_forgets_the_producers(kcli, r
     for path in (root / PARTITION).glob("*.snapshot"):
         path.unlink()
     after = json.loads(kcli(*words).stdout)
-    assert [bool(one["rows"][0]["producers"]) for one in (before, after)] == [True, False]
-    codes = [{finding["code"] for finding in one["findings"]} for one in (before, after)]
+    assert [bool(document["rows"][0]["producers"]) for document in (before, after)] == [True, False]
+    codes = [{finding["code"] for finding in document["findings"]} for document in (before, after)]
     assert codes[1] - codes[0] == {"PROD-007"}
 
 
@@ -321,7 +321,7 @@ def test_what_the_events_show_counts_for_the_users_partition(kcli, tmp_path):
     for row in document["rows"]:
         if row["dir"] in users:
             own = [finding for finding in document["findings"] if finding["dir"] == row["dir"]]
-            assert all(one["message"].startswith(os.path.basename(row["dir"]) + ": ") for one in own)
+            assert all(finding["message"].startswith(os.path.basename(row["dir"]) + ": ") for finding in own)
             assert (row["result"], row["findings"]) == (worst(own), len(own))
         elif row["topic"] and not row["topic"].startswith("__"):
             assert row["result"] == "clean"
@@ -392,5 +392,5 @@ def test_a_metadata_log_without_damage_ends_below_its_newest_snapshot(kcli, tmp_
     (directory / "00000000000000005000-0000000009.checkpoint").write_bytes(snapshot)
     document = found(kcli, directory)
     more = [finding for finding in document["findings"] if finding not in before["findings"]]
-    assert [(one["code"], one["expected"]) for one in more] == [("START-007", 5000)]
+    assert [(finding["code"], finding["expected"]) for finding in more] == [("START-007", 5000)]
     assert document["rows"][0]["log_end_offset"] == 5000

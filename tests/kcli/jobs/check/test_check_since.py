@@ -215,7 +215,7 @@ def test_recorded_logs_grow_as_they_did(check, tmp_path):
         assert found(since) == found(again) == found(whole), root
         assert found(whole)[1] == set(), root
         grown = [path for path, rest in taken if rest is not None and path.suffix == ".log"]
-        read = [sum(row["log_bytes"] or 0 for row in one["rows"]) for one in (since, again)]
+        read = [sum(row["log_bytes"] or 0 for row in document["rows"]) for document in (since, again)]
         assert read == [sum(path.stat().st_size for path in grown), 0], root
         assert read[0] > 0, root
 

@@ -120,7 +120,7 @@ def test_a_segment_that_reaches_back_into_the_one_before_is_reported(tmp_path, s
     *below, finding = sorted(finding for o in outcomes for finding in o.findings)[::-1]
     base = int.from_bytes(second[:8], "big")
 
-    assert [one.code for one in [finding, *below]] == ["LOG-017"] + ["LOG-026"] * (base < 4)
+    assert [damage.code for damage in [finding, *below]] == ["LOG-017"] + ["LOG-026"] * (base < 4)
     assert finding.path == str(tmp_path / "t-0" / "00000000000000000004.log")
     assert (finding.message, finding.more) == (
         f"offset {base}: not above 4, the last of the segment before",

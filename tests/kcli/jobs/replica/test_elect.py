@@ -18,8 +18,8 @@ def after_failures(state, live, rules):
         failed.append(broker)
         if broker not in state.isr:
             continue
-        acceptable = rules._replace(is_acceptable=lambda one: one not in failed)
-        change, _ = changed(state, tuple(one for one in state.isr if one != broker), acceptable)
+        acceptable = rules._replace(is_acceptable=lambda replica: replica not in failed)
+        change, _ = changed(state, tuple(replica for replica in state.isr if replica != broker), acceptable)
         state = state if change is None else merged(state, change)
     return state
 
@@ -31,7 +31,7 @@ def test_the_leader_is_the_one_after_all_other_brokers_failed(has_elr):
         replicas = tuple(choose.sample(range(1, 6), choose.randrange(1, 5)))
         isr = tuple(choose.sample(replicas, choose.randrange(1, len(replicas) + 1)))
         min_isr = choose.randrange(1, len(replicas) + 1)
-        outside = [one for one in replicas if one not in isr]
+        outside = [replica for replica in replicas if replica not in isr]
         elr = tuple(choose.sample(outside, choose.randrange(len(outside) + 1)))
         state = PartitionState(
             replicas, isr, choose.choice(isr), 3, 5, elr if has_elr and len(isr) < min_isr else ()

@@ -207,7 +207,7 @@ def test_partitions_are_paired_by_name_and_one_alone_is_said(tmp_path):
         segment(path, 0, BATCHES[0])
         found.append(unit(path))
     paired = pairs(found)
-    shown = [[str(Path(one.path).relative_to(tmp_path)) for one in two.targets] for two in paired]
+    shown = [[str(Path(target.path).relative_to(tmp_path)) for target in two.targets] for two in paired]
     assert shown == [["a/orders-0", "b/orders-0"], ["a/orders-0", "c/orders-0"], ["b/orders-1"]]
     assert "REPL-002" in codes(diff(paired[-1]))
 

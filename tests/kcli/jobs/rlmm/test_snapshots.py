@@ -165,7 +165,7 @@ def test_a_file_that_is_not_as_the_events_and_a_committed_offset_ahead_of_it(kcl
     message = json.loads(
         kcli("rlmm", "check", data(COVERED, 3, committed=5), "--from", "snapshots", "-o", "json").stdout
     )["findings"]
-    (ahead,) = [one["message"] for one in message if one["code"] == "RLMM-026"]
+    (ahead,) = [finding["message"] for finding in message if finding["code"] == "RLMM-026"]
     assert "covers offset 3, and 5 is committed" in ahead and "2 events about it among them" in ahead
 
 

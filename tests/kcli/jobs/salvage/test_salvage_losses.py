@@ -52,7 +52,7 @@ def salvage(kcli, path, out):
     document = json.loads(done.stdout)
     assert not document["errors"]
     found = [(finding["code"], finding["file"], finding["message"]) for finding in document["findings"]]
-    return done.exit_code, document["rows"][0], [one for one in found if one[0] in LOST]
+    return done.exit_code, document["rows"][0], [finding for finding in found if finding[0] in LOST]
 
 
 def without(directory, base, *extensions):
@@ -201,7 +201,7 @@ def test_zeros_where_the_last_segment_had_batches(kcli, recorded, tmp_path, lone
     directory = shutil.move(recorded, tmp_path / "orders-0") if lone else recorded
     _, row, found = salvage(kcli, directory, tmp_path / "out")
     assert row["log_end_offset"] == 92
-    snapshots = [one for one in found if "snapshot" in one[2]]
+    snapshots = [finding for finding in found if "snapshot" in finding[2]]
     assert snapshots == [("SALV-011", None, "96.snapshot: the log ends at offset 92")]
 
 
@@ -214,7 +214,7 @@ def test_a_damaged_batch_that_ends_where_the_snapshot_lies_is_said_once(kcli, re
     directory = shutil.move(recorded, tmp_path / "orders-0") if lone else recorded
     _, row, found = salvage(kcli, directory, tmp_path / "out")
     assert row["batches_lost"] == 1
-    assert not [one for one in found if "snapshot" in one[2]]
+    assert not [finding for finding in found if "snapshot" in finding[2]]
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -33,7 +33,9 @@ def started(*paths, version=(4, 3), **config):
     """Return the broker's row, the rows of partitions and the findings of a start."""
     found = each_once(find(list(map(str, paths)), Selection(include_leftovers=True)))
     plans = start_plans(found.given_log_dirs, BrokerConfig(version, **config)) if found.named_log_dirs else []
-    targets = [one for one in expand(found, plans, ALL_PARTITIONS).targets if one.kind in STARTUP_KINDS]
+    targets = [
+        target for target in expand(found, plans, ALL_PARTITIONS).targets if target.kind in STARTUP_KINDS
+    ]
     units = [Unit(number=number, targets=(target,)) for number, target in enumerate(targets)]
     request = with_plans(StartRequest(now_ms=1, version=version), plans)
     job = Job(lambda unit: read(unit, request=request), at_end(BrokerRows(plans)))

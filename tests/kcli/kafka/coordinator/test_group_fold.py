@@ -50,8 +50,8 @@ def folded(tmp_path, *batches, **options):
 def counting(found):
     """Return the offset that counts by group, topic and partition."""
     return {
-        (group_of(key).decode(), *topic_partition(key)): commit_fields(one)["offset"]
-        for key, one in found.commits.items()
+        (group_of(key).decode(), *topic_partition(key)): commit_fields(commit)["offset"]
+        for key, commit in found.commits.items()
     }
 
 

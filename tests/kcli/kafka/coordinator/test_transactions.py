@@ -24,7 +24,7 @@ def loaded(*records, version=NEWEST):
 def test_the_last_record_of_an_id_counts_and_a_tombstone_removes_it():
     states, findings = loaded((A, EMPTY), (B, EMPTY), (A, ONGOING), (B, None))
     assert (findings, states.stop) == ([], None)
-    assert {key: one[:8] for key, one in states.states.items()} == {
+    assert {key: state[:8] for key, state in states.states.items()} == {
         "a": (2, 2, 5, -1, -1, "Ongoing", 60_000, NOW)
     }
     assert states.states["a"].partitions == (TopicPartition("t", 0), TopicPartition("t", 3))

@@ -10,7 +10,9 @@ def finding(code="LOG-003", path="d/a", position=0, more=None):
 def test_findings_of_one_kind_in_one_file_are_counted_at_the_first():
     found = merged([finding(position=5, more=0), finding(position=9, more=2)])
 
-    assert [(one.position, one.message, one.more) for one in found] == [(5, "words (and 3 more)", None)]
+    assert [(finding.position, finding.message, finding.more) for finding in found] == [
+        (5, "words (and 3 more)", None)
+    ]
 
 
 def test_other_files_other_codes_and_findings_that_are_all_listed_stay():
@@ -24,4 +26,4 @@ def test_findings_of_a_file_come_in_the_order_of_its_bytes_and_those_without_a_b
     places = [9, None, 0]
     found = merged(finding(position=place) for place in places)
 
-    assert [one.position for one in found] == [0, 9, None]
+    assert [finding.position for finding in found] == [0, 9, None]

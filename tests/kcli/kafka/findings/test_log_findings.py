@@ -37,9 +37,11 @@ def flipped(batch, bit):
 def said(kcli, *words):
     done = kcli(*words, "-o", "json")
     found = json.loads(done.stdout)["findings"]
-    assert (done.exit_code != 0) == any(one["severity"] == "error" for one in found)
+    assert (done.exit_code != 0) == any(finding["severity"] == "error" for finding in found)
     return [
-        (one["position"], one["message"], one.get("more")) for one in found if one["code"] in {ABOVE, BELOW}
+        (finding["position"], finding["message"], finding.get("more"))
+        for finding in found
+        if finding["code"] in {ABOVE, BELOW}
     ]
 
 
@@ -53,7 +55,7 @@ def test_scan_dump_and_check_report_the_same_offset_out_of_reach(kcli, tmp_path,
     segment(directory, BASE, b"".join(logs))
     expected = said(kcli, "check", directory)
 
-    assert [one[0] for one in expected] == [sum(map(len, logs[: range(4)[number]]))]
+    assert [finding[0] for finding in expected] == [sum(map(len, logs[: range(4)[number]]))]
     assert said(kcli, "scan", directory) == expected
     assert said(kcli, "scan", "--no-verify", directory / f"{BASE:020}.log") == expected
     assert said(kcli, "dump", "--only", "dump_batch", directory) == expected

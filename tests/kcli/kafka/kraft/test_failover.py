@@ -20,7 +20,9 @@ def batches(path):
         for position, header in Walk(file):
             if not header.is_control:
                 data = file.read(position, header.size)
-                yield [(one.offset, decode_metadata(one.value)) for one in batch_records(data, 1 << 20)]
+                yield [
+                    (record.offset, decode_metadata(record.value)) for record in batch_records(data, 1 << 20)
+                ]
 
 
 def who_goes(messages):
@@ -46,7 +48,10 @@ def test_every_recorded_failure_of_a_broker_is_predicted(tmp_path):
         if broker is None:
             continue
         after = by_key(image)
-        predicted = {(one.topic_id, one.number): one.after for one in forecast(before, [broker], Defaults())}
+        predicted = {
+            (change.topic_id, change.number): change.after
+            for change in forecast(before, [broker], Defaults())
+        }
         assert predicted == after
         foreseen += sum(partition != by_key(before)[key] for key, partition in after.items())
     assert (image.misfits, foreseen) == ([], 39)

@@ -77,7 +77,7 @@ def test_a_broker_without_remote_storage_has_no_tiered_topic(log):
 def test_a_dynamic_policy_of_the_broker_is_that_of_topics_without_their_own():
     found = image(cleanup_policy="delete")
     found.configs[BROKER, ""]["log.cleanup.policy"] = "compact"
-    policies = {name: one.is_compacted for name, one in topic_configs(found).items()}
+    policies = {name: config.is_compacted for name, config in topic_configs(found).items()}
     assert policies == {"orders": False, "payments": True}
 
 

@@ -25,7 +25,7 @@ def meta(node, cluster="abc", directory=None):
 
 
 def groups(found):
-    return sorted([os.path.basename(one.path) for one in dirs] for dirs in found)
+    return sorted([os.path.basename(log_dir.path) for log_dir in dirs] for dirs in found)
 
 
 def test_log_dirs_of_one_node_of_one_cluster_are_together(tmp_path):

@@ -37,8 +37,8 @@ def change(**fields):
 
 def replayed(*messages):
     image = Image()
-    for offset, one in enumerate(messages):
-        image.replay(offset, one)
+    for offset, message in enumerate(messages):
+        image.replay(offset, message)
     return image
 
 

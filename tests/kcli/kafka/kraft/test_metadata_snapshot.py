@@ -50,7 +50,7 @@ def found(command, log_dir):
     ]
     # the log goes on from another image than that of the snapshot made here: its records do not fit
     own = [finding for finding in findings if "there is no topic" not in finding[2]]
-    return status, sorted(one for one in own if one[0] in codes)
+    return status, sorted(finding for finding in own if finding[0] in codes)
 
 
 FLIPPED = bytearray(SNAPSHOT)

@@ -64,7 +64,7 @@ def test_a_file_that_a_crash_left_is_named_with_what_to_do(root, place, name, ki
     assert "topic_id" not in todo or topic_id in broker["remedy"]
     checked = ask("check", root / "d0", root / "d1")[0]
     assert any(kind in finding["message"] and todo in finding["message"] for finding in checked["findings"])
-    assert not any(r"\x00" in one["message"] for one in (*checked["findings"], *document["findings"]))
+    assert not any(r"\x00" in finding["message"] for finding in (*checked["findings"], *document["findings"]))
 
 
 def test_a_start_needs_a_block_for_each_file_that_it_writes(root):

@@ -30,7 +30,7 @@ def test_recorded_rounds(case):
     fetch_rounds = follow_leader(as_leader(side(case["leader"]), NEW_EPOCH), side(case["follower"]))
 
     named = [step for step in fetch_rounds.rounds if step.end_offset is not None]
-    assert [[one.leader_epoch, one.end_offset, one.truncate_to] for one in named] == case["rounds"]
+    assert [[step.leader_epoch, step.end_offset, step.truncate_to] for step in named] == case["rounds"]
     last = case["rounds"][-1][-1] if case["rounds"] else case["follower"]["log_end_offset"]
     assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (last, CONVERGED)
 

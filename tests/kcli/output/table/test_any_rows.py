@@ -52,10 +52,12 @@ def row_classes():
     """Return the class of every row type."""
     found = {}
     for module in {name.partition(".")[0] for names in COMMANDS.values() for name in names.split()}:
-        for one in vars(importlib.import_module(f"kcli.rows.{module}")).values():
-            if isinstance(one, type) and hasattr(one, "_fields"):
+        for row_type in vars(importlib.import_module(f"kcli.rows.{module}")).values():
+            if isinstance(row_type, type) and hasattr(row_type, "_fields"):
                 try:
-                    found[type_of(one.__new__(one, *[None] * len(one._fields))).name] = one
+                    found[type_of(row_type.__new__(row_type, *[None] * len(row_type._fields))).name] = (
+                        row_type
+                    )
                 except KeyError:
                     continue
     return found

@@ -130,7 +130,7 @@ def test_the_epoch_of_a_marker_is_not_below_that_of_the_batch_before(tmp_path, c
         path.write_bytes(b"".join(part))
         facts = judged_segment(path)
         found += [*facts.violations, *judged.add(facts)]
-    assert [(one.code, one.message) for one in found] == [
+    assert [(finding.code, finding.message) for finding in found] == [
         ("PROD-004", "offset 2: producer 8 has epoch 4 after 6")
     ]
 
