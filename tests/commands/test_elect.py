@@ -216,10 +216,10 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
 
     document = elect(whole, cut)
     found = [(finding["code"], finding["dir"], finding["message"]) for finding in document["findings"]]
-    words = f"the log of {cut} begins at offset 12: as its follower this replica drops offsets 0..11"
+    message = f"the log of {cut} begins at offset 12: as its follower this replica drops offsets 0..11"
     assert [row["offsets_below_start"] for row in document["rows"]] == [0, 12]
     assert [row["bytes_lost"] for row in document["rows"]] == [0, 0]
-    assert ("REPL-006", str(whole), words) in found
+    assert ("REPL-006", str(whole), message) in found
     assert [code for code, *_ in found].count("REPL-006") == 1
     assert elect("--isr", "1", whole, cut)["findings"] == []
     drawn = " ".join(kcli("replica", "elect", whole, cut, "-o", "table").stdout.split())
@@ -228,8 +228,8 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
 
     done = kcli("truncate", "--dry-run", "--leader", cut, whole, "-o", "json")
     found = [(finding["code"], finding["message"]) for finding in json.loads(done.stdout)["findings"]]
-    words = "the log of the leader begins at offset 12: as its follower this replica drops offsets 0..11"
-    assert ("REPL-006", words) in found
+    message = "the log of the leader begins at offset 12: as its follower this replica drops offsets 0..11"
+    assert ("REPL-006", message) in found
     drawn = kcli("truncate", "--dry-run", "--leader", cut, whole, "-o", "table").stdout
     assert "Nothing is lost" not in drawn
 

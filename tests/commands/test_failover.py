@@ -204,15 +204,15 @@ def test_who_is_not_here_and_another_partition_have_no_answer(kcli, metadata, de
         assert (done.exit_code, answer in done.stdout) == (3, True)
 
 
-@pytest.mark.parametrize(("version", "words"), [(0, "its broker uses ZooKeeper"), (1, "name the log dir of")])
-def test_a_log_dir_without_a_metadata_log_is_refused(kcli, metadata, version, words):
+@pytest.mark.parametrize(("version", "error"), [(0, "its broker uses ZooKeeper"), (1, "name the log dir of")])
+def test_a_log_dir_without_a_metadata_log_is_refused(kcli, metadata, version, error):
     shutil.move(metadata, metadata.parent / "orders-0")
     key = "node.id" if version else "broker.id"
     (metadata.parent / "meta.properties").write_text(f"version={version}\ncluster.id=x\n{key}=1\n")
     done = kcli("failover", "--broker", "1", metadata.parent, "-o", "json")
 
     assert done.exit_code == 3
-    assert words in document(done)["errors"][0]["message"]
+    assert error in document(done)["errors"][0]["message"]
 
 
 def test_partitions_that_are_offline_already_are_counted_apart(kcli, metadata):

@@ -342,8 +342,8 @@ def test_partitions_that_are_not_here_are_said_first(tmp_path, kcli):
 def test_that_no_metadata_says_how_many_partitions_there_are_is_said(tmp_path, kcli):
     coordinator(tmp_path / "d", commit(0))
     drawn = " ".join(kcli("group", "list", tmp_path / "d", "-o", "table").stdout.split())
-    words = "no metadata here says how many partitions it has"
-    assert drawn.startswith(f"May be incomplete: __consumer_offsets: {words}. 1 group: 1 Empty.")
+    message = "no metadata here says how many partitions it has"
+    assert drawn.startswith(f"May be incomplete: __consumer_offsets: {message}. 1 group: 1 Empty.")
     assert codes(document("group", "list", tmp_path / "d")) == ["COORD-005"]
     refused = kcli("group", "offsets", "--group", "b", tmp_path / "d")
     assert "no metadata here says how many partitions __consumer_offsets has" in refused.stderr

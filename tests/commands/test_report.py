@@ -131,10 +131,10 @@ def test_what_was_not_read_is_no_good_verdict_and_has_its_path(tmp_path, topic, 
         shutil.rmtree(log.parent)
         log.parent.symlink_to(log.parent.name)
     _, *lines = Page(write(tmp_path / "p.html", root, status=status).read_text()).tables[0][1]
-    shown = {name: (mark, words) for mark, name, words in lines}
+    shown = {name: (mark, verdict) for mark, name, verdict in lines}
     for name in ("check", *READERS[topic]):
-        mark, words = shown[name]
-        assert (mark in "✗!", f"{topic}-0" in words) == (True, True), (name, mark, words)
+        mark, verdict = shown[name]
+        assert (mark in "✗!", f"{topic}-0" in verdict) == (True, True), (name, mark, verdict)
 
 
 def test_an_input_that_was_not_read_is_in_each_verdict(tmp_path):

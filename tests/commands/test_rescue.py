@@ -165,7 +165,7 @@ def test_without_an_answer_there_is_no_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "words"),
+    ("name", "status", "message"),
     [
         ("lost.csv", 2, "ends in .ndjson or .parquet"),
         ("d/lost.ndjson", 5, "kcli never writes there"),
@@ -173,11 +173,11 @@ def test_without_an_answer_there_is_no_file(tmp_path):
         ("there.ndjson", 5, "choose another name"),
     ],
 )
-def test_refused_files(partition, tmp_path, name, status, words):
+def test_refused_files(partition, tmp_path, name, status, message):
     (tmp_path / "there.ndjson").write_text("saved before\n")
     done = kcli("--to-offset", 4, "--rescue", tmp_path / name, partition)
     assert (done.exit_code, done.stdout) == (status, "")
-    assert words in done.stderr
+    assert message in done.stderr
     assert (tmp_path / "there.ndjson").read_text() == "saved before\n"
 
 

@@ -102,7 +102,7 @@ def test_a_record_that_stops_brokers_says_so(tmp_path):
     data = source.read_bytes()
     at, after = batch_position(data, 12), batch_position(data, 13)
     (directory / LOG).write_bytes(data[:at] + stop + data[after:])
-    words = "brokers stop at this offset, and do not hold what follows of any metadata partition"
+    message = "brokers stop at this offset, and do not hold what follows of any metadata partition"
     for command in (
         ("state", tmp_path),
         ("offsets", cluster().node1 / "t-plain-0", "--remote-metadata", tmp_path),
@@ -110,7 +110,7 @@ def test_a_record_that_stops_brokers_says_so(tmp_path):
     ):
         document, status = ask("rlmm", *command)
         (finding,) = [finding for finding in document["findings"] if finding["code"] == "RLMM-001"]
-        assert status == 1 and "offset 12: " in finding["message"] and words in finding["message"]
+        assert status == 1 and "offset 12: " in finding["message"] and message in finding["message"]
 
 
 def with_flipped_bit(tmp_path, *, clean):

@@ -230,16 +230,16 @@ def test_an_input_that_holds_no_events_is_an_error_alone_and_beside_others(kcli,
     notes.write_text("events\n")
     tier.mkdir()
     (tier / f"{0:020}-{OTHER}.log").write_bytes(b"")
-    words = {
+    messages = {
         notes: "this is a file of kind unknown; name one of log, remote-log-snapshot",
         tier: "this is a directory of remote segments; name one of log, remote-log-snapshot",
         log: "this is a log of another topic than __remote_log_metadata",
     }
     for command in ("check", "state"):
-        for path, message in words.items():
+        for path, message in messages.items():
             for others, status in ((), 3), ((demo,), 4):
                 done = kcli("rlmm", command, *others, path, "-o", "json")
                 (error,) = json.loads(done.stdout)["errors"]
                 assert (error["path"], error["message"]) == (str(path), message)
                 assert (done.exit_code, bool(json.loads(done.stdout)["rows"])) == (status, bool(others))
-    assert "\nkcli_rlmm_check_errors 3\n" in kcli("rlmm", "check", demo, *words, "-o", "prometheus").stdout
+    assert "\nkcli_rlmm_check_errors 3\n" in kcli("rlmm", "check", demo, *messages, "-o", "prometheus").stdout

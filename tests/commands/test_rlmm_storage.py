@@ -140,20 +140,20 @@ def test_several_processes_put_together_what_they_know(kcli, tier):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("some words\n", "line 1: expected the name and the size of an object, found 'some words'"),
         ("1 a/b.log\n", "none of its 1 objects has the name of a remote segment's"),
         (None, "no such file"),
     ],
 )
-def test_what_is_no_listing_is_refused(kcli, tmp_path, text, words):
+def test_what_is_no_listing_is_refused(kcli, tmp_path, text, message):
     path = tmp_path / "listing"
     if text is not None:
         path.write_text(text)
     done = kcli("rlmm", "check", cluster().node1, "--storage", path)
 
-    assert (done.exit_code, done.stdout) == (2, "") and words in done.stderr and str(path) in done.stderr
+    assert (done.exit_code, done.stdout) == (2, "") and message in done.stderr and str(path) in done.stderr
 
 
 def test_the_names_of_the_open_source_plugin(check, tmp_path):

@@ -82,9 +82,9 @@ def test_a_partition_of_the_metadata_topic_is_no_tiered_one():
 
 def test_remote_metadata_that_is_not_there():
     node1 = cluster().node1
-    for path, words in ((node1 / "t-plain-0", "no partition of __remote"), (node1 / "nope", "no such file")):
+    for path, error in ((node1 / "t-plain-0", "no partition of __remote"), (node1 / "nope", "no such file")):
         done = CliRunner().invoke(app, ["rlmm", "coverage", str(node1), "--remote-metadata", str(path)])
-        assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+        assert (done.exit_code, error in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("words", [("--topic", "t-plain", "--partition", "1"), ("--topic-regex", "t-pl.*")])

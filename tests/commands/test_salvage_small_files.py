@@ -164,8 +164,8 @@ def test_a_metadata_log_that_begins_above_its_snapshots_is_saved(kcli, tmp_path,
         (directory / f"{end:020}-0000000001.checkpoint").write_bytes(stored("snapshot.checkpoint"))
     done, document = salvage(kcli, directory, tmp_path / "out")
 
-    words = "the log begins at offset 100, and no snapshot reaches it: no node starts with the copy"
-    assert (done.exit_code, [finding["message"] for finding in document["findings"]]) == (1, [words])
+    message = "the log begins at offset 100, and no snapshot reaches it: no node starts with the copy"
+    assert (done.exit_code, [finding["message"] for finding in document["findings"]]) == (1, [message])
     (row,) = document["rows"]
     assert (row["batches"], row["log_start_offset"], row["log_end_offset"]) == (3, 100, 103)
     assert (tmp_path / "out" / "00000000000000000100.log").read_bytes() == b"".join(batches)

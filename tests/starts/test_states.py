@@ -116,7 +116,7 @@ def test_of_a_wrapper_each_message_is_lost(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("base", "change", "words", "todo"),
+    ("base", "change", "message", "todo"),
     [
         ("4.3.1", "voter away", "asks the voters 3", "set controller.quorum.voters back to 1"),
         (
@@ -129,7 +129,7 @@ def test_of_a_wrapper_each_message_is_lost(tmp_path, name):
     ],
 )
 def test_who_waits_is_never_ready_and_check_says_why_and_what_to_do(
-    kcli, tmp_path, base, change, words, todo
+    kcli, tmp_path, base, change, message, todo
 ):
     properties = prepare(base, change, tmp_path)
     broker = started(properties)[0]
@@ -138,7 +138,7 @@ def test_who_waits_is_never_ready_and_check_says_why_and_what_to_do(
     for command in ("startup", "check"):
         findings = ask(command, "--server-config", properties)[0]["findings"]
         (finding,) = (finding for finding in findings if finding["code"] == "START-022")
-        assert words in finding["message"], (command, finding)
+        assert message in finding["message"], (command, finding)
         assert finding["message"].endswith(f"; to do: {broker['remedy']}")
     assert kcli("startup", "--server-config", properties).exit_code == 1
 
@@ -205,20 +205,20 @@ def test_who_meets_what_a_newer_release_wrote_starts_that_one(tmp_path, base, ch
 
 
 @pytest.mark.parametrize(
-    ("change", "setting", "words", "todo"),
+    ("change", "setting", "reason", "todo"),
     [
         ("metadata log in d1, too", "", "and another in", "move the one with the lower log end"),
         ("healthy", "d1", "and none in", "set metadata.log.dir back to {}/d0"),
         ("directory.id of d0 in d1", "", "is also that of", "take the one that is a copy out of log.dirs"),
     ],
 )
-def test_a_metadata_log_in_another_log_dir_is_no_lost_one(tmp_path, change, setting, words, todo):
+def test_a_metadata_log_in_another_log_dir_is_no_lost_one(tmp_path, change, setting, reason, todo):
     properties = prepare("4.3.1", change, tmp_path)
     named = properties.read_text()
     properties.write_text(f"{named}\nmetadata.log.dir={tmp_path}/{setting}\n" if setting else named)
     broker = started(properties)[0]
     assert broker["outcome"] == "fails"
-    assert words in broker["reason"]
+    assert reason in broker["reason"]
     assert broker["remedy"].startswith(todo.format(tmp_path))
     is_elsewhere = "lies here" in broker["reason"]
     says = "Found unexpected metadata location" if is_elsewhere else "Duplicate directory ID Optional["
@@ -281,7 +281,7 @@ def test_the_first_lines_say_what_becomes_of_replicas_and_why(kcli, tmp_path, ch
 
 
 @pytest.mark.parametrize(
-    ("base", "change", "words", "said"),
+    ("base", "change", "reason", "said"),
     [
         ("4.4.0", "metadata log of NUL bytes", "nothing but NUL bytes (3995)", "at byte offset 0."),
         ("4.4.0", "metadata log empty", "an empty file", "marked stray and renamed"),
@@ -291,20 +291,20 @@ def test_the_first_lines_say_what_becomes_of_replicas_and_why(kcli, tmp_path, ch
         ("4.3.1-snapshot", "metadata log of NUL bytes", "ends at offset 57 is left", "at byte offset 0."),
     ],
 )
-def test_the_first_lines_name_what_a_metadata_log_has_lost(kcli, tmp_path: Path, base, change, words, said):
+def test_the_first_lines_name_what_a_metadata_log_has_lost(kcli, tmp_path: Path, base, change, reason, said):
     """`startup` and `check` name the file, what server.log says, and what to put back."""
     properties = prepare(base, change, tmp_path)
     answer = ask("startup", "--server-config", properties)[0]
     broker = next(row for row in answer["rows"] if "partitions_by_outcome" in row)
     assert broker["cause_path"].startswith(f"{tmp_path}/d0/__cluster_metadata-0")
-    assert words in broker["reason"]
+    assert reason in broker["reason"]
     assert said in broker["server_log"]
     assert "put back __cluster_metadata-0" in broker["remedy"]
     strays = [finding for finding in answer["findings"] if finding["code"] == "START-013"]
     assert all(finding["message"].endswith("has lost records (START-014)") for finding in strays)
     assert bool(strays) == (base == "4.4.0")
     shown = " ".join(kcli("check", "-o", "table", "--server-config", properties).stdout.split())
-    assert shown.index(words) < shown.index("RESULT")
+    assert shown.index(reason) < shown.index("RESULT")
 
 
 ORDERS_0 = f"orders-0.{UNIQUE}-stray"
@@ -332,7 +332,7 @@ def deleted(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "lost", "words"),
+    ("change", "lost", "reason"),
     [
         (renamed, RECORDS + 1, "the metadata assigns the replica to this broker: stop the broker"),
         (emptied, RECORDS + 1, "once the one of this name is moved away"),
@@ -341,13 +341,13 @@ def deleted(root: Path) -> None:
         (deleted, 0, "a former replica: the topic was deleted"),
     ],
 )
-def test_what_lies_in_a_stray_directory_is_no_partition(kcli, tmp_path: Path, change, lost, words):
+def test_what_lies_in_a_stray_directory_is_no_partition(kcli, tmp_path: Path, change, lost, reason):
     properties = prepare("4.4.0", "healthy", tmp_path)
     change(tmp_path)
     answer = ask("startup", "--server-config", properties)[0]
     (row,) = (row for row in answer["rows"] if str(row.get("dir")).endswith(f"{UNIQUE}-stray"))
     assert (row["outcome"], row["records_lost"]) == ("stray", lost)
-    assert words in row["reason"]
+    assert reason in row["reason"]
     assert {entry["action"] for entry in row["files"]} <= {"keep", "truncate", "create", "rewrite"}
     shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
     assert (f"1 replica lies in a -stray directory ({lost} records)" in shown) == bool(lost)
@@ -416,8 +416,8 @@ def test_a_node_of_a_quorum_starts_if_a_majority_answers(kcli, tmp_path: Path, v
     named = ",".join(f"{voter}@localhost:{voter}" for voter in voters.split(","))
     properties.write_text(f"{properties.read_text()}controller.quorum.voters={named}\n")
     shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
-    words = f", if a majority of its voters answers: {asks}." if asks else ": "
-    assert shown.startswith(f"Broker 1 would start (Kafka 4.4){words}")
+    condition = f", if a majority of its voters answers: {asks}." if asks else ": "
+    assert shown.startswith(f"Broker 1 would start (Kafka 4.4){condition}")
     (broker, *_) = started(properties)
     assert broker["voters"] == [int(voter) for voter in voters.split(",")]
 
@@ -435,7 +435,7 @@ def test_a_controller_alone_opens_no_partition(kcli, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("change", "release", "words"),
+    ("change", "release", "log_line"),
     [
         ("no process.roles", "4.0", 'Missing required configuration "process.roles"'),
         ("no process.roles", "3.9", "Missing required configuration `zookeeper.connect`"),
@@ -448,10 +448,10 @@ def test_a_controller_alone_opens_no_partition(kcli, tmp_path: Path):
         ("volume with lost+found alone", "4.3", "No `meta.properties` found in"),
     ],
 )
-def test_what_kafka_config_refuses_is_in_the_words_of_the_release(tmp_path, change, release, words):
+def test_what_kafka_config_refuses_is_in_the_words_of_the_release(tmp_path, change, release, log_line):
     properties = prepare("3.9.2", change, tmp_path)
     broker, *rows = started(properties, release)
-    assert (broker["outcome"], words in broker["server_log"]) == ("fails", True), broker["server_log"]
+    assert (broker["outcome"], log_line in broker["server_log"]) == ("fails", True), broker["server_log"]
     assert broker["remedy"]
     assert ("bring its volume back" in broker["remedy"]) == change.startswith("volume")
     assert {row["outcome"] for row in rows} == {"not-started"}
@@ -465,8 +465,8 @@ def test_a_broker_of_zookeeper_reads_no_meta_properties_of_kraft(tmp_path: Path,
     properties.write_text(properties.read_text() + settings)
     broker = started(properties, "3.9")[0]
     assert broker["outcome"] == outcome
-    words = "RuntimeException: Found unexpected version in"
-    assert (outcome == "starts") or broker["server_log"].startswith(words)
+    log_line = "RuntimeException: Found unexpected version in"
+    assert (outcome == "starts") or broker["server_log"].startswith(log_line)
 
 
 def test_the_reason_of_an_offline_log_dir_is_that_of_each_release(kcli, tmp_path: Path):
@@ -496,8 +496,8 @@ def test_what_no_file_has_any_more_is_said_with_its_offsets(kcli, tmp_path: Path
     properties = prepare("4.3.1", "healthy", tmp_path)
     (tmp_path / "d1" / "orders-1" / LOG).write_bytes(b"")
     shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
-    words = f"it was flushed up to offset {RECORDS}, and its files end at 0: at most {RECORDS} records."
-    assert f"lost by this start: of orders-1 an unknown number: {words}" in shown
+    loss = f"it was flushed up to offset {RECORDS}, and its files end at 0: at most {RECORDS} records."
+    assert f"lost by this start: of orders-1 an unknown number: {loss}" in shown
 
 
 CONTROLLER = "process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@localhost:1\nlog.dirs={}/d0\n"

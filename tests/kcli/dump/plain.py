@@ -141,8 +141,8 @@ class PlainDump:
         if not options.records:
             self.rows.append(batch_row(self.target, item))
         if not (options.records or is_open) and header.codec > 4 and item.valid:
-            words = f"byte {position + 22}: codec: expected 0 to 4, found {header.codec}"
-            self.problem("DUMP-002", position, f"offset {header.base_offset}: {words}")
+            message = f"byte {position + 22}: codec: expected 0 to 4, found {header.codec}"
+            self.problem("DUMP-002", position, f"offset {header.base_offset}: {message}")
         self.lines.append(batch_line(item.batch, valid=item.valid))
         for record in matching if options.records else ():
             self.record(item, record)
@@ -180,8 +180,8 @@ class PlainDump:
                 add("DUMP-009", position, f"{at}: {opened.cut} bytes of a message that is cut")
             for record in set_records(opened):
                 if record.error is not None:
-                    words = describe(record.error.moved(position))
-                    add("DUMP-002", position, f"offset {record.offset}: {words}")
+                    message = describe(record.error.moved(position))
+                    add("DUMP-002", position, f"offset {record.offset}: {message}")
                 if not record.is_valid and opened.stream is not None:
                     add(
                         "LOG-003",

@@ -208,7 +208,7 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "reported"),
+    ("trace", "reported"),
     [
         (
             ": org.x.SparkException: Could not parse Master URL: 'local[x]'\n\tat a.B.c(D.scala:1)",
@@ -224,10 +224,10 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_the_exception_is_reported_and_not_the_end_of_its_trace(words, reported, monkeypatch):
+def test_the_exception_is_reported_and_not_the_end_of_its_trace(trace, reported, monkeypatch):
     monkeypatch.delenv("SPARK_HOME", raising=False)
 
-    why = spark_session._reason(RuntimeError("gone"), words, "m")
+    why = spark_session._reason(RuntimeError("gone"), trace, "m")
     assert why == f"Spark does not start with master m: {reported}"
 
 

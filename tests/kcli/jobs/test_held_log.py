@@ -49,8 +49,8 @@ def test_timestamps_ahead_of_the_clock_count_by_what_they_keep(make):
 def compacted(make, *ages, alive=2 * DAY, cleaned=None, high_watermark=None, options=None, **settings):
     """Return what is late of a log whose segments were written a day after NOW, the last a day later."""
     directory = make(*ages, high_watermark=high_watermark)
-    words = {name.replace("_", "."): str(value) for name, value in settings.items()}
-    known(directory.parent, *({"cleanup.policy": "compact"} | words).items(), replicas=(7, 8))
+    configs = {name.replace("_", "."): str(value) for name, value in settings.items()}
+    known(directory.parent, *({"cleanup.policy": "compact"} | configs).items(), replicas=(7, 8))
     for path in directory.glob("*.log"):
         os.utime(path, ((NOW + DAY) / 1000,) * 2)
     os.utime(directory.parent / "replication-offset-checkpoint", ((NOW + alive) / 1000,) * 2)

@@ -239,8 +239,8 @@ def test_partitions_of_coordinators_that_are_not_here_are_said_first(root, comma
     coordinator(root, pay)
     assert drawn(root).startswith("May be incomplete: __transaction_state: no metadata here says how many")
     put_topic(log_dir(root.parent / "other"), "__transaction_state", 5)
-    words = "Incomplete: __transaction_state: partitions 1..4 of 5 are not here.\n"
-    assert drawn(root, root.parent / "other").startswith(words)
+    message = "Incomplete: __transaction_state: partitions 1..4 of 5 are not here.\n"
+    assert drawn(root, root.parent / "other").startswith(message)
     coordinator(root, pay, tax)
     starts = drawn(root, root.parent / "other").partition("\n")[0]
     assert starts.startswith("Incomplete" if command == "list" else "2 open transactions")

@@ -81,9 +81,9 @@ def test_warnings_begin_below_an_offset_not_at_it(tmp_path, target, warned):
     """The high watermark is 25, the log start 5; a batch is cut as a whole, here each has one record."""
     batches = [put_range(offset, 1) for offset in range(30)]
     found = row(named(orders(tmp_path / "d", *batches, log_start=5, watermark=25)), to_offset=target)
-    words = {"committed records go", "which is lowered to it", "after a restart the log ends"}
+    warnings = {"committed records go", "which is lowered to it", "after a restart the log ends"}
 
-    assert {word for word in words if any(word in warning for warning in found["warnings"])} == warned
+    assert {word for word in warnings if any(word in warning for warning in found["warnings"])} == warned
 
 
 def test_an_epoch_that_begins_at_the_log_end_is_dropped(partition, tmp_path):

@@ -39,7 +39,7 @@ def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({}, "no path"),
         ({"path": " , "}, "no path"),
@@ -68,11 +68,11 @@ def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
         ({}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
     ],
 )
-def test_a_wrong_option_is_named_in_the_error(options, words):
+def test_a_wrong_option_is_named_in_the_error(options, message):
     with pytest.raises(WordError) as raised:
         query(options)
 
-    assert words in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_path_may_begin_or_end_with_a_blank(tmp_path):

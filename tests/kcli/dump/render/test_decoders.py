@@ -50,7 +50,7 @@ def test_unknown_types_and_versions_are_reported_and_are_no_damage(topic, key, v
 
 
 @pytest.mark.parametrize(
-    ("topic", "key", "value", "name", "version", "words"),
+    ("topic", "key", "value", "name", "version", "message"),
     [
         (OFFSETS, None, OFFSET_VALUE, None, 3, "__consumer_offsets key"),
         (OFFSETS, b"\0", OFFSET_VALUE, None, 3, "record type"),
@@ -68,7 +68,7 @@ def test_unknown_types_and_versions_are_reported_and_are_no_damage(topic, key, v
     ],
 )
 def test_damage(
-    topic: str, key: bytes | None, value: bytes | None, name: str | None, version: int | None, words: str
+    topic: str, key: bytes | None, value: bytes | None, name: str | None, version: int | None, message: str
 ):
     reported = decode_record(topic, record(key, value))
     assert (reported.record_type, reported.record_version, reported.decoded_value, reported.damaged) == (
@@ -77,7 +77,7 @@ def test_damage(
         None,
         True,
     )
-    assert words in reported.error
+    assert message in reported.error
 
 
 def test_a_damaged_key_does_not_hide_the_value():

@@ -170,8 +170,8 @@ def test_the_newest_metadata_of_a_cluster_counts(kcli, tmp_path, newest_last):
     paths = [older, root] if newest_last else [root, older]
     document = json.loads(kcli("check", "-o", "json", *paths).stdout)
 
-    (words,) = [finding["message"] for finding in document["findings"] if finding["code"] == "TOPIC-001"]
-    assert f"{root}/__cluster_metadata-0 has " in words, "the metadata log that was used"
+    (message,) = [finding["message"] for finding in document["findings"] if finding["code"] == "TOPIC-001"]
+    assert f"{root}/__cluster_metadata-0 has " in message, "the metadata log that was used"
 
 
 def without_topic_id(root):

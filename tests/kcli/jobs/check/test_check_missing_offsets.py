@@ -114,9 +114,9 @@ def test_of_a_segment_with_a_lower_name_the_offsets_are_in_the_one_before(kcli, 
     holes = [
         finding for finding in found(kcli, directory)["findings"] if finding["code"] in {"LOG-022", "LOG-023"}
     ]
-    words = f"the segment of offset {other} begins with 29: those before 29 are in the segment before, where "
+    cause = f"the segment of offset {other} begins with 29: those before 29 are in the segment before, where "
     findings = [(finding["code"], finding["message"]) for finding in holes]
-    assert findings == [("LOG-022", words + "no fetch looks")]
+    assert findings == [("LOG-022", cause + "no fetch looks")]
 
 
 def test_the_policy_may_be_known_only_by_the_metadata_log_of_another_log_dir(kcli, tmp_path):

@@ -210,10 +210,10 @@ def test_without_events_what_a_replay_adds_is_not_known(kcli, data):
 
 
 @pytest.mark.parametrize(
-    ("content", "status", "words"),
+    ("content", "status", "message"),
     [(b"\0\1" + bytes(16), 3, "version"), (HEADER + i32(5), 3, "entry"), (b"", 0, ""), (HEADER[:9], 1, "")],
 )
-def test_a_damaged_file_is_an_error_and_the_others_are_answered(kcli, data, content, status, words):
+def test_a_damaged_file_is_an_error_and_the_others_are_answered(kcli, data, content, status, message):
     path = data(COVERED, 3, events=())
     (path / "foo-0" / "remote_log_snapshot").write_bytes(content)
     done = kcli("rlmm", "state", path, "-o", "json")
@@ -221,7 +221,7 @@ def test_a_damaged_file_is_an_error_and_the_others_are_answered(kcli, data, cont
 
     assert (done.exit_code, document["rows"]) == (status, [])
     assert all(
-        words in error["message"] and "remote_log_snapshot" in error["path"] for error in document["errors"]
+        message in error["message"] and "remote_log_snapshot" in error["path"] for error in document["errors"]
     )
 
 

@@ -82,14 +82,14 @@ def test_a_segment_that_is_missing(kcli, recorded, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "words"),
+    ("start", "end", "message"),
     [(321, 612, "the batch before ends with offset 33"), (0, 321, "the segment of offset 29 begins with 34")],
 )
-def test_a_batch_that_is_missing_in_a_segment(kcli, recorded, tmp_path, start, end, words):
+def test_a_batch_that_is_missing_in_a_segment(kcli, recorded, tmp_path, start, end, message):
     log = recorded / f"{29:020}.log"
     data = log.read_bytes()
     log.write_bytes(data[:start] + data[end:])
-    expected = ("SALV-010", log.name, f"{words}: 5 offsets are missing")
+    expected = ("SALV-010", log.name, f"{message}: 5 offsets are missing")
     assert salvage(kcli, recorded, tmp_path / "1")[2][0] == expected
     drawn = kcli("salvage", recorded, "--out", tmp_path / "2", "-o", "table").stdout
     assert "All batches are saved." not in drawn
@@ -165,7 +165,7 @@ def test_more_was_committed_than_is_left_of_a_torn_tail(kcli, recorded, tmp_path
     status, row, found = salvage(kcli, recorded, tmp_path / "out")
     assert (status, row["log_end_offset"]) == (1, 92)
     assert {*ABOVE_CODES.values()} <= {code for code, *_ in found}
-    assert any("with the log end 92: at most 4 records" in words for *_, words in found)
+    assert any("with the log end 92: at most 4 records" in message for *_, message in found)
 
 
 @pytest.mark.parametrize("lone", [False, True], ids=["in its log dir", "alone"])
@@ -183,7 +183,7 @@ def test_the_only_log_is_missing(kcli, recorded, tmp_path, lone):
 def test_a_last_segment_is_missing_and_its_snapshot_is_left(kcli, recorded, tmp_path):
     without(recorded, 87, "log", "index", "timeindex")
     status, _, found = salvage(kcli, recorded, tmp_path / "out")
-    above = [(ABOVE_CODES[name], None, words) for name, words in ABOVE.items()]
+    above = [(ABOVE_CODES[name], None, message) for name, message in ABOVE.items()]
     snapshot = ("SALV-011", None, "96.snapshot: the log ends at offset 87")
     assert (status, {*found}) == (1, {snapshot, *above})
 
@@ -303,8 +303,8 @@ def test_an_index_is_found_where_the_names_of_other_files_are_no_offsets(kcli, r
 def test_first_segments_that_are_missing(kcli, recorded, tmp_path):
     for base in (0, 29):
         without(recorded, base, "log", "index", "timeindex")
-    words = "leader epoch 0 begins at 0, the first segment at 58"
-    found = (0, [("SALV-011", None, words)])
+    message = "leader epoch 0 begins at 0, the first segment at 58"
+    found = (0, [("SALV-011", None, message)])
     assert salvage(kcli, recorded, tmp_path / "1")[::2] == found
     checkpoint = recorded.parent / "log-start-offset-checkpoint"
     checkpoint.write_text("0\n1\norders 0 40\n")

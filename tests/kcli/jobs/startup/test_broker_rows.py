@@ -100,7 +100,7 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "config", "error", "words"),
+    ("first", "second", "config", "error", "message"),
     [
         (identity(), identity(node=8), {}, "RuntimeException", "node.id is 8, expected 7"),
         (identity(), identity(cluster="x"), {}, "RuntimeException", "cluster.id is x, expected abc"),
@@ -124,7 +124,7 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
         ("version=0\nbroker.id=7\n", "version=0\nbroker.id=7\n", {}, "RuntimeException", "ID not found"),
     ],
 )
-def test_meta_properties_that_end_the_process(dirs, first, second, config, error, words):
+def test_meta_properties_that_end_the_process(dirs, first, second, config, error, message):
     for directory, text in zip(dirs, (first, second), strict=True):
         if text is None:
             (directory / "meta.properties").unlink()
@@ -134,7 +134,7 @@ def test_meta_properties_that_end_the_process(dirs, first, second, config, error
         config = {**config, "metadata_log_dir": str(dirs[0])}
     broker, _, findings = started(*dirs, **config)
     assert (broker["outcome"], broker["error"]) == ("fails" if error else "starts", error)
-    assert error is None or words in broker["error_message"]
+    assert error is None or message in broker["error_message"]
     assert ("START-009" in codes(findings)) == bool(error)
 
 
@@ -260,7 +260,7 @@ def test_a_bootstrap_checkpoint_without_a_metadata_version_ends_the_process(dirs
     bootstrap(dirs[0], LEVEL_30)
     assert started(*dirs)[0]["outcome"] == "starts"
     good = (dirs[0] / "bootstrap.checkpoint").read_bytes()
-    for data, error, words in (
+    for data, error, message in (
         (b"", "RuntimeException", "no FeatureLevelRecord for metadata.version"),
         (good[:-1], "RuntimeException", "no FeatureLevelRecord for metadata.version"),
         (good.replace(b"\0\x1e\0", b"\0\x63\0"), "IllegalArgumentException", "feature level 99"),
@@ -269,7 +269,7 @@ def test_a_bootstrap_checkpoint_without_a_metadata_version_ends_the_process(dirs
         (dirs[0] / "bootstrap.checkpoint").write_bytes(data)
         broker, _, findings = started(*dirs)
         assert (broker["outcome"], broker["error"]) == ("fails", error), data
-        assert words in broker["error_message"], broker["error_message"]
+        assert message in broker["error_message"], broker["error_message"]
         assert "START-009" in codes(findings)
     shutil.move(dirs[0] / "bootstrap.checkpoint", dirs[1] / "bootstrap.checkpoint")
     assert started(*dirs)[0]["outcome"] == "starts"

@@ -30,7 +30,7 @@ def left(path, kind):
 
 
 @pytest.mark.parametrize(
-    ("place", "name", "kind", "outcome", "words", "todo"),
+    ("place", "name", "kind", "outcome", "log_line", "todo"),
     [
         (D1, "recovery-point-offset-checkpoint", NULS, "starts-degraded", CHECKPOINT, "move it"),
         (D1, "replication-offset-checkpoint", CUT, "starts-degraded", CHECKPOINT, "move it away"),
@@ -47,19 +47,19 @@ def left(path, kind):
         (QUORUM, "quorum-state", CUT, "fails", "reading the Quorum status", "move it away"),
     ],
 )
-def test_a_file_that_a_crash_left_is_named_with_what_to_do(root, place, name, kind, outcome, words, todo):
+def test_a_file_that_a_crash_left_is_named_with_what_to_do(root, place, name, kind, outcome, log_line, todo):
     path = root / place.format(name)
     topic_id = read_partition_metadata((root / ORDERS.format("partition.metadata")).read_bytes()).topic_id
     left(path, kind)
     document = ask("startup", root / "d0", root / "d1")[0]
     (broker,) = (row for row in document["rows"] if row["type"] == "startup_broker")
     assert broker["outcome"] == outcome
-    if words is None:
+    if log_line is None:
         assert (broker["cause_path"], broker["server_log"], broker["remedy"]) == (None, None, None)
         return
     assert broker["cause_path"] == str(path)
     assert kind in broker["reason"]
-    assert words in broker["server_log"]
+    assert log_line in broker["server_log"]
     assert todo in broker["remedy"]
     assert "topic_id" not in todo or topic_id in broker["remedy"]
     checked = ask("check", root / "d0", root / "d1")[0]

@@ -29,18 +29,18 @@ def ends(directory):
 
 
 @pytest.mark.parametrize(
-    ("offset", "number", "words"),
+    ("offset", "number", "message"),
     [
         (21, 3, "the log ends at offset 20, its newest snapshot at 21: all segments go"),
         (5, 4, "the log ends in leader epoch 3, its newest snapshot in 4: all segments go"),
     ],
 )
-def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number, words):
+def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number, message):
     snapshot(metadata, offset, number)
     assert ends(metadata) == (offset, offset, offset)
     outcome = epoch_jobs.show(unit(metadata))
     said = [finding.message for finding in outcome.findings if finding.code == "START-007"]
-    assert (outcome.rows, said) == ([], [words])
+    assert (outcome.rows, said) == ([], [message])
 
 
 def test_a_log_without_records_loses_nothing_to_its_snapshot(kcli, metadata):
