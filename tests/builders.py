@@ -10,10 +10,10 @@ from formats.crc import crc32c
 from formats.errors import FormatError
 
 
-def attempt(call, *given, **named):
+def attempt(call, *args, **kwargs):
     """Return what a call returns, or the FormatError that it raises; others are the test's failure."""
     try:
-        return call(*given, **named)
+        return call(*args, **kwargs)
     except FormatError as error:
         return error
 

@@ -45,8 +45,8 @@ class AwkwardError(Exception):
         super().__init__(f"{one} {two}")
 
 
-def scan(given, *, rows=2):
-    does = os.path.basename(given.target.path)
+def scan(unit, *, rows=2):
+    does = os.path.basename(unit.target.path)
     if does == "die":
         os._exit(9)
     if does == "killed":
@@ -54,51 +54,51 @@ def scan(given, *, rows=2):
     if does == "raise":
         raise AwkwardError("an", "accident")
     if does == "fail":
-        failure = Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc")
-        return Outcome(number=given.number, error=failure)
+        failure = Failure(unit.target.shown, "corrupt", 12, "crc", "byte 12: crc")
+        return Outcome(number=unit.number, error=failure)
     if does == "unpicklable":
-        return Outcome(number=given.number, rows=[EpochRow(lambda: None)])
-    if given.start < {"long": 3, "longest": 70}.get(does, 0):
-        rest = replace(given, start=given.start + 1)
-        return Outcome(number=given.number, rows=[EpochRow(given.number, given.start)], continuation=rest)
+        return Outcome(number=unit.number, rows=[EpochRow(lambda: None)])
+    if unit.start < {"long": 3, "longest": 70}.get(does, 0):
+        tail = replace(unit, start=unit.start + 1)
+        return Outcome(number=unit.number, rows=[EpochRow(unit.number, unit.start)], continuation=tail)
     if does == "long":
-        row, finding = EpochRow(given.number, given.start), Finding("LOG-005", "end", "d", "f")
-        return Outcome(number=given.number, rows=[row], findings=[finding])
-    answer = [EpochRow(given.number, n, b"\0\xff", None) for n in range(rows)]
-    return Outcome(number=given.number, rows=answer)
+        row, finding = EpochRow(unit.number, unit.start), Finding("LOG-005", "end", "d", "f")
+        return Outcome(number=unit.number, rows=[row], findings=[finding])
+    answer = [EpochRow(unit.number, n, b"\0\xff", None) for n in range(rows)]
+    return Outcome(number=unit.number, rows=answer)
 
 
-def dies_once(given, *, marker):
+def dies_once(unit, *, marker):
     """Answer, but end the process at the first unit whose name says so, once."""
-    if os.path.basename(given.target.path) == "die" and not os.path.exists(marker):
+    if os.path.basename(unit.target.path) == "die" and not os.path.exists(marker):
         open(marker, "w").close()
         os._exit(9)
-    return Outcome(number=given.number, rows=[EpochRow(given.number, n) for n in range(2)])
+    return Outcome(number=unit.number, rows=[EpochRow(unit.number, n) for n in range(2)])
 
 
-def sleeps(given):
+def sleeps(unit):
     """Take longer than any test waits."""
     time.sleep(600)
-    return Outcome(number=given.number)
+    return Outcome(number=unit.number)
 
 
-def wide(given):
+def wide(unit):
     """Answer with a row of 10,000 bytes that cannot be made fewer."""
-    data = random.Random(given.number).randbytes(10_000)
-    return Outcome(number=given.number, rows=[EpochRow(given.number, data)])
+    data = random.Random(unit.number).randbytes(10_000)
+    return Outcome(number=unit.number, rows=[EpochRow(unit.number, data)])
 
 
-def compare(given):
+def compare(unit):
     """Answer with the names of both targets."""
-    names = [os.path.basename(target.path) for target in given.targets]
-    return Outcome(number=given.number, rows=[EpochRow(given.number, *names)])
+    names = [os.path.basename(target.path) for target in unit.targets]
+    return Outcome(number=unit.number, rows=[EpochRow(unit.number, *names)])
 
 
-def count(given):
+def count(unit):
     """Give the unit's number as the partial."""
-    if os.path.basename(given.target.path) == "raise":
+    if os.path.basename(unit.target.path) == "raise":
         raise AwkwardError("an", "accident")
-    return Outcome(number=given.number, partial=given.number)
+    return Outcome(number=unit.number, partial=unit.number)
 
 
 def add(left, right):
@@ -109,9 +109,9 @@ def add(left, right):
     return replace(right or left, rows=rows, partial=total)
 
 
-def paths(given):
-    row = EpochRow(given.target.path, given.target.log_dir, given.target.shown)
-    return Outcome(number=given.number, rows=[row])
+def paths(unit):
+    row = EpochRow(unit.target.path, unit.target.log_dir, unit.target.shown)
+    return Outcome(number=unit.number, rows=[row])
 
 
 def shape(outcomes):
@@ -229,11 +229,11 @@ class SpreadSuite(EngineSuite):
 LONG, LARGE = 40, 50_000
 
 
-def long_units(given, *, marker=None, at=0):
+def long_units(unit, *, marker=None, at=0):
     """Answer in many large pieces that name their process; end it `at` a piece of the second unit, once."""
-    if marker is not None and (given.number, given.start) == (1, at) and not os.path.exists(marker):
+    if marker is not None and (unit.number, unit.start) == (1, at) and not os.path.exists(marker):
         open(marker, "w").close()
         os._exit(9)
-    rest = replace(given, start=given.start + 1) if given.start < LONG else None
-    values = (given.number, given.start, bytes([given.number]) * LARGE, os.getpid())
-    return Outcome(number=given.number, rows=[EpochRow(*values)], continuation=rest)
+    tail = replace(unit, start=unit.start + 1) if unit.start < LONG else None
+    values = (unit.number, unit.start, bytes([unit.number]) * LARGE, os.getpid())
+    return Outcome(number=unit.number, rows=[EpochRow(*values)], continuation=tail)

@@ -123,11 +123,11 @@ def rows(outcome):
     return [named(row) for row in outcome.rows]
 
 
-def loaded(directory, **given):
+def loaded(directory, **fields):
     """Return the log that a start loads: a clean one from 0 on, with an index entry for each batch."""
     settings = Settings(now_ms=1_700_000_000_000, index_interval_bytes=0, max_index_size=1200)
     start = {"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": settings}
-    return load(Partition(unit(directory).target), **{**start, **given})
+    return load(Partition(unit(directory).target), **{**start, **fields})
 
 
 def refused(outcome):

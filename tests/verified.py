@@ -164,18 +164,18 @@ def tests(path: Path) -> int:
 def random_cases(path: Path) -> int:
     """Return how many random cases a module asks for at least: each number that it gives `cases`, once."""
     numbers = constants(path)
-    given = {
+    arguments = {
         ast.unparse(node.args[0])
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cases"
     }
-    return sum(int(word) if word.isdecimal() else numbers.get(word, 0) for word in given)
+    return sum(int(argument) if argument.isdecimal() else numbers.get(argument, 0) for argument in arguments)
 
 
 def starts_by(release: str) -> str:
     """Return the row of a release: how many starts had which outcome."""
     outcomes = Counter(happened["outcome"] for key, happened in RECORDED.items() if key[1] == release)
-    return f"| {release} | {' | '.join(str(outcomes[one]) for one in ('starts', 'fails', 'waits'))} |"
+    return f"| {release} | {' | '.join(str(outcomes[name]) for name in ('starts', 'fails', 'waits'))} |"
 
 
 def last_run(page: str) -> dict[str, tuple[str, str]]:

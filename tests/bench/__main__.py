@@ -43,9 +43,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small inputs, one run: shows that all works")
     parser.add_argument("--spark", action="store_true", help="measure Spark too")
     parser.add_argument("--cache", type=Path, metavar="DIR", help="keep inputs here (else: removed)")
-    given = parser.parse_args()
-    chosen = choose(lines(QUICK if given.quick else 1), given.lines, spark=given.spark)
-    if given.list:
+    arguments = parser.parse_args()
+    chosen = choose(lines(QUICK if arguments.quick else 1), arguments.lines, spark=arguments.spark)
+    if arguments.list:
         print("\n".join(f"{line.name:28} {line.work}" for line in chosen))
         return 0
     memory_ = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free >= ROOM
@@ -53,7 +53,7 @@ def main() -> int:
         tempfile.TemporaryDirectory(prefix="kcli-bench-") as temporary,
         tempfile.TemporaryDirectory(prefix="kcli-bench-", dir=SHARED_MEMORY if memory_ else None) as scratch,
     ):
-        cache = given.cache or Path(temporary)
+        cache = arguments.cache or Path(temporary)
         programs = {
             "kcli": [str(Path(sys.executable).parent / "kcli")],
             TOOL: ["java", "-cp", build(), "org.apache.kafka.tools.DumpLogSegments", "--files"],
@@ -62,7 +62,7 @@ def main() -> int:
         print(FORM.format("", "kcli", "other", "", "target", ""))
         results = []
         for line in chosen:
-            most = 1 if given.quick else line.most
+            most = 1 if arguments.quick else line.most
             results.append(measure(line, programs, cache, Path(scratch), most))
             print(table(results[-1]), flush=True)
     print(summary(results))

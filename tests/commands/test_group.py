@@ -46,9 +46,9 @@ def test_offsets_are_as_the_broker_answers(running):
     root, recorded = running
     names = ("group_id", "topic", "partition", "committed_offset", "metadata", "committed_leader_epoch")
     found = {tuple(row[name] for name in names) for row in document("group", "offsets", root)["rows"]}
-    given = ("group", "topic", "partition", "offset", "metadata")
+    keys = ("group", "topic", "partition", "offset", "metadata")
     assert found == {
-        (*(commit[name] for name in given), -1 if commit["leader_epoch"] is None else commit["leader_epoch"])
+        (*(commit[name] for name in keys), -1 if commit["leader_epoch"] is None else commit["leader_epoch"])
         for commit in recorded["group_offsets"]
     }
 

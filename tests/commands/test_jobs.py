@@ -35,20 +35,20 @@ def big(tmp_path_factory):
     return home
 
 
-def words(given, jobs, output="text", *more):
-    return [*KCLI, "dump", "--records", "-o", output, *more, "--jobs", str(jobs), given]
+def words(path, jobs, output="text", *more):
+    return [*KCLI, "dump", "--records", "-o", output, *more, "--jobs", str(jobs), path]
 
 
-def run(given, path, jobs, *output, mode="wb", **more):
+def run(source, path, jobs, *output, mode="wb", **extra):
     """Dump with a file as stdout; returns the status and what stderr says."""
     with open(path, mode) as file:
         done = subprocess.run(
-            words(given, jobs, *output),
+            words(source, jobs, *output),
             stdout=file,
             stderr=subprocess.PIPE,
             check=False,
             env=ENVIRONMENT,
-            **more,
+            **extra,
         )
     return done.returncode, done.stderr
 

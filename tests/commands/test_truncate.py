@@ -26,9 +26,9 @@ def test_dry_run_may_be_left_out(partition):
 
 
 def test_given_values_reach_the_job(partition):
-    given = ["--high-watermark", 3, "--log-start-offset", 2, "--recovery-point", 1]
+    offsets = ["--high-watermark", 3, "--log-start-offset", 2, "--recovery-point", 1]
     words = ["--shutdown", "unclean", "--index-interval-bytes", 0, "-o", "json", partition]
-    done = kcli("--dry-run", "--to-high-watermark", *given, *words)
+    done = kcli("--dry-run", "--to-high-watermark", *offsets, *words)
     (row,) = json.loads(done.stdout)["rows"]
     assert (row["target_offset"], row["log_start_offset_before"], row["recovery_point_before"]) == (3, 2, 2)
     assert row["segments"][0]["offset_index_entries_before"] == 1

@@ -22,30 +22,30 @@ HEADERS = st.lists(st.tuples(st.binary(max_size=20), NULLABLE), max_size=4).map(
 RECORD = put_record(0, 0, b"key", b"value", ((b"h", b"x"), (b"n", None)))
 
 
-def fast(given, limit=LIMIT):
+def fast(batches, limit=LIMIT):
     """Return the records of each batch, None for a fallback batch."""
-    window, positions = joined(given)
+    window, positions = joined(batches)
     found = []
     for item in record_columns(window, positions, limit):
         if isinstance(item, FallbackBatch):
             assert item.number == len(found)
             found.append(None)
             continue
-        raws = given[item.first : item.first + len(item.headers)]
+        raws = batches[item.first : item.first + len(item.headers)]
         assert [BATCH.row(*header) for header in item.headers.tolist()] == [BATCH.read(raw) for raw in raws]
         assert (item.first, item.before, item.ends) == (len(found), 0, True)
         found += rows(item)
-    assert len(found) == len(given)
+    assert len(found) == len(batches)
     return found
 
 
-def plain(given, limit=LIMIT):
-    found = [attempt(lambda batch: list(batch_records(batch, limit)), batch) for batch in given]
+def plain(batches, limit=LIMIT):
+    found = [attempt(lambda batch: list(batch_records(batch, limit)), batch) for batch in batches]
     return [batch if isinstance(batch, list) else None for batch in found]
 
 
-def check(given, limit=LIMIT):
-    assert fast(given, limit) == plain(given, limit)
+def check(batches, limit=LIMIT):
+    assert fast(batches, limit) == plain(batches, limit)
 
 
 def test_all_recorded_files_in_one_window():

@@ -53,10 +53,10 @@ def call(line):
     params = known()[tuple(words[:size])].params
     flags = {name for each in params if getattr(each, "is_flag", False) for name in each.opts}
     place = next((place for place, word in enumerate(words) if word.startswith("--")), len(words))
-    options, given = {}, iter(words[place:])
-    for option in given:
+    options, arguments = {}, iter(words[place:])
+    for option in arguments:
         key = {"--from": "from_", "--if": "if_"}.get(option, option[2:].replace("-", "_"))
-        options[key] = True if option in flags else next(given)
+        options[key] = True if option in flags else next(arguments)
     return " ".join(words[:size]), words[size:place], options
 
 

@@ -144,7 +144,7 @@ def test_the_controller_does_what_was_predicted(tmp_path: Path) -> None:
         cluster.nodes[1].start()
         assert list(metadata.path.glob("*.checkpoint")), "snapshots were read, too"
         line = rf"lossy-0.*Truncating to offset {with_3['truncate_to']} "
-        wait(lambda: bool(cluster.nodes[1].said(line)), "broker 1 to truncate")
+        wait(lambda: bool(cluster.nodes[1].log_lines(line)), "broker 1 to truncate")
         take_the_controller_away(cluster)
 
 
@@ -173,8 +173,8 @@ def test_the_controller_that_may_lead_leads(tmp_path: Path) -> None:
         assert f"Quorum: 2 of 3 voters would start here, node {ahead.number} may lead" in words
         assert starts(ahead)[1] == {ahead.number: None}
         ahead.start()
-        wait(lambda: len(ahead.said(ASKS)) > 1, "an election that fails")
-        assert not ahead.said(LEADS)
+        wait(lambda: len(ahead.log_lines(ASKS)) > 1, "an election that fails")
+        assert not ahead.log_lines(LEADS)
         behind.start()
-        wait(lambda: bool(ahead.said(LEADS) or behind.said(LEADS)), "a leader")
-        assert not behind.said(LEADS)
+        wait(lambda: bool(ahead.log_lines(LEADS) or behind.log_lines(LEADS)), "a leader")
+        assert not behind.log_lines(LEADS)

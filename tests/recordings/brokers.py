@@ -95,7 +95,7 @@ class Node:
         return self.process is not None and self.process.poll() is None
 
     @property
-    def words(self) -> Path:
+    def log_path(self) -> Path:
         """The broker's own log, one file per start."""
         return self.folder / f"server-{self.starts}.log"
 
@@ -135,7 +135,7 @@ class Node:
             line = command(
                 "kafka.Kafka",
                 str(self.folder / "server.properties"),
-                properties=(f"recording.log={self.words}",),
+                properties=(f"recording.log={self.log_path}",),
                 release=self.cluster.release,
             )
             self.process = subprocess.Popen(
@@ -150,7 +150,7 @@ class Node:
         def started() -> bool:
             if not self.running:
                 raise RuntimeError(f"node {self.number} ended: see {self.folder}")
-            return self.words.exists() and "Kafka Server started" in self.words.read_text(errors="replace")
+            return self.log_path.exists() and bool(self.log_lines("Kafka Server started"))
 
         wait(started, f"node {self.number} to start")
         if "broker" in self.roles:
@@ -177,9 +177,9 @@ class Node:
         assert self.process is not None
         self.process.send_signal(signal.SIGCONT)
 
-    def said(self, pattern: str) -> list[str]:
+    def log_lines(self, pattern: str) -> list[str]:
         """Return the lines of the current start that match, without the names of this machine's folders."""
-        lines = self.words.read_text(errors="replace").splitlines()
+        lines = self.log_path.read_text(errors="replace").splitlines()
         return [line.replace(f"{self.folder}/", "") for line in lines if re.search(pattern, line)]
 
 

@@ -164,7 +164,7 @@ def truncation(recorder: Recorder) -> None:
         in_sync(cluster, 2)
         settle()
         old.stop()
-        lines = old.said("Truncating partition|Truncating to")
+        lines = old.log_lines("Truncating partition|Truncating to")
         recorder.facts["log_lines"] = [line for line in lines if "__" not in line]
         recorder.facts["truncations"] = [
             {

@@ -103,8 +103,8 @@ def differences(topic: str, *paths: str) -> Iterator[str]:
                 yield f"{name}: clean are {wrong}"
 
 
-def _between(name: str, said: Said, other: Said) -> Iterator[str]:
-    for field, mine, theirs in zip(Said._fields, said, other, strict=True):
+def _between(name: str, answer: Said, reference: Said) -> Iterator[str]:
+    for field, mine, theirs in zip(Said._fields, answer, reference, strict=True):
         if mine != theirs:
             differ = mine ^ theirs if isinstance(mine, frozenset) else (mine, theirs)
             yield f"{name}: {field}: {sorted(differ)}"

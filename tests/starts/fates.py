@@ -10,16 +10,16 @@ from tests.starts.observe import prepare
 from tests.starts.predicted import RECORDED, difference, known_as, predicted
 
 
-def in_words(found: dict[str, Any]) -> str:
+def in_words(outcome: dict[str, Any]) -> str:
     """Return an outcome, and what ended the process or became of replicas."""
-    fates = Counter(found.get("fates", {}).values())
-    fates["created-empty"] += len(found.get("created", ()))
-    said = [
-        *found.get("exceptions", ())[:1],
-        *(f"{name} offline" for name in found.get("offline", ())),
+    fates = Counter(outcome.get("fates", {}).values())
+    fates["created-empty"] += len(outcome.get("created", ()))
+    parts = [
+        *outcome.get("exceptions", ())[:1],
+        *(f"{name} offline" for name in outcome.get("offline", ())),
         *(f"{number} {fate}" for fate, number in sorted(fates.items()) if number),
     ]
-    return ": ".join([found["outcome"], *filter(None, [", ".join(said)])])
+    return ": ".join([outcome["outcome"], *filter(None, [", ".join(parts)])])
 
 
 def main(changes: list[str]) -> int:
@@ -32,13 +32,13 @@ def main(changes: list[str]) -> int:
             continue
         happened = RECORDED[base, release, change]
         with tempfile.TemporaryDirectory() as folder:
-            said = predicted(release, prepare(base, change, Path(folder)))
-        mark = "differs" if difference(release, said, happened) else "agrees"
+            answer = predicted(release, prepare(base, change, Path(folder)))
+        mark = "differs" if difference(release, answer, happened) else "agrees"
         differ += mark == "differs"
         agreed[f"{base} under {release}: {mark}"] += 1
-        if mark == "agrees" and said["outcome"] == "fails":  # of the exceptions in a broker's words, the one
-            happened = {**happened, "exceptions": sorted(known_as(said) & set(happened["exceptions"]))}
-        print(f"{base:15}{release:11}{in_words(said):45}{in_words(happened):45}{change}", flush=True)
+        if mark == "agrees" and answer["outcome"] == "fails":  # of the exceptions of a broker the one
+            happened = {**happened, "exceptions": sorted(known_as(answer) & set(happened["exceptions"]))}
+        print(f"{base:15}{release:11}{in_words(answer):45}{in_words(happened):45}{change}", flush=True)
     print(*(f"{number:4} {pair}" for pair, number in sorted(agreed.items())), sep="\n")
     print(f"{agreed.total()} starts, {differ} differ")
     return differ

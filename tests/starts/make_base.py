@@ -33,7 +33,7 @@ def make(name: str) -> Path:
         start = Start(release, properties)
         try:
             if start.outcome(60) != "starts":
-                raise RuntimeError(start.words[-3000:])
+                raise RuntimeError(start.output[-3000:])
             fill(re.search(r"PLAINTEXT://(\S+)", properties.read_text())[1].split(",")[0])
             while variant == "snapshot" and not any(root.glob("d0/*/*[1-9]-*.checkpoint")):
                 time.sleep(0.2)

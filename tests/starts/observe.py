@@ -64,17 +64,17 @@ def observed(
         while True:
             time.sleep(2.5)  # -delete directories go after log.initial.task.delay.ms
             with suppress(FileNotFoundError):  # what was listed is renamed
-                found = made_of(properties.parent, before, start.words)
+                found = made_of(properties.parent, before, start.output)
                 if agrees(found) or time.monotonic() > end:
                     return found
     finally:
         start.stop()
 
 
-def made_of(root: Path, before: set[str], words: str) -> dict[str, Any]:
+def made_of(root: Path, before: set[str], output: str) -> dict[str, Any]:
     """Return what a broker that has started made of the partition directories that were there before."""
     after = partition_dirs(root)
-    offline = [name for name in ("d0", "d1") if any(f"{said} {root}/{name}" in words for said in OFFLINE)]
+    offline = [name for name in ("d0", "d1") if any(f"{text} {root}/{name}" in output for text in OFFLINE)]
     answer: dict[str, Any] = {"outcome": "starts"}
     if offline:
         answer = {"outcome": "starts-degraded", "offline": offline}
@@ -97,7 +97,7 @@ def made_of(root: Path, before: set[str], words: str) -> dict[str, Any]:
     answer["fates"] = {name: fate for name, fate in fates.items() if fate != "loads"}
     created = [
         line.split("Created log for partition ")[1].split(" ")[0]
-        for line in words.splitlines()
+        for line in output.splitlines()
         if "Created log for partition " in line
     ]
     files = {name: sizes(root, name) for name in after}

@@ -62,36 +62,36 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
     return answer | ({"offline": offline} if offline else {})
 
 
-def known_as(said: dict[str, Any]) -> set[str]:
+def known_as(answer: dict[str, Any]) -> set[str]:
     """Return the exceptions of which a broker's words have one where a prediction is right."""
-    return {WRAPPED.get(name, name) for name in said["exceptions"]} | set(said["exceptions"])
+    return {WRAPPED.get(name, name) for name in answer["exceptions"]} | set(answer["exceptions"])
 
 
-def difference(release: str, said: dict[str, Any], happened: dict[str, Any]) -> str | None:
+def difference(release: str, answer: dict[str, Any], happened: dict[str, Any]) -> str | None:
     """Return what a prediction says otherwise than what happened within seconds of a start, or None."""
-    if said["outcome"] != happened["outcome"]:
-        return f"{said} for {happened}"
-    if said["outcome"] == "fails":
-        return None if known_as(said) & set(happened["exceptions"]) else f"{said} for {happened}"
-    if said["outcome"] == "waits":
+    if answer["outcome"] != happened["outcome"]:
+        return f"{answer} for {happened}"
+    if answer["outcome"] == "fails":
+        return None if known_as(answer) & set(happened["exceptions"]) else f"{answer} for {happened}"
+    if answer["outcome"] == "waits":
         return None
     emptied = {
         name.partition("/")[2].partition(".")[0]
-        for name, fate in said["fates"].items()
+        for name, fate in answer["fates"].items()
         if fate == "deleted" and name.endswith("-future")
     }
-    fates = {name: fate for name, fate in said["fates"].items() if not name.endswith("-delete")}
+    fates = {name: fate for name, fate in answer["fates"].items() if not name.endswith("-delete")}
     swapped = {name for name, fate in happened["fates"].items() if fate == "future-promoted"} - set(fates)
     replaced = {name.partition(".")[0].partition("/")[2] for name in swapped}
-    seen = {
+    others = {
         name: fate
         for name, fate in happened["fates"].items()
         if name not in swapped and name.partition("/")[2] not in replaced
     }
     created = [name for name in happened["created"] if name not in emptied]
-    if release < "3.7" and "offline" in said:  # it begins what was there elsewhere: found by its log alone
-        created = said["created"]
-    kept = {} if "offline" in said else happened.get("files", {})
-    same_files = all(said["files"].get(name, kept[name]) == kept[name] for name in kept)
-    found = (fates, said["created"], said.get("offline"), same_files)
-    return None if found == (seen, created, happened.get("offline"), True) else f"{said} for {happened}"
+    if release < "3.7" and "offline" in answer:  # it begins what was there elsewhere: found by its log alone
+        created = answer["created"]
+    kept = {} if "offline" in answer else happened.get("files", {})
+    same_files = all(answer["files"].get(name, kept[name]) == kept[name] for name in kept)
+    found = (fates, answer["created"], answer.get("offline"), same_files)
+    return None if found == (others, created, happened.get("offline"), True) else f"{answer} for {happened}"

@@ -114,11 +114,11 @@ def format_dirs(release: str, properties: Path, *options: str) -> None:
 
 
 class Start:
-    """One start of a broker: its process, and the words that it has printed so far."""
+    """One start of a broker: its process, and the output that it has printed so far."""
 
     def __init__(self, release: str, properties: Path, name: str = "server") -> None:
-        self.words_file = properties.parent / f"{name}-{release}.log"
-        with self.words_file.open("wb") as output:
+        self.output_path = properties.parent / f"{name}-{release}.log"
+        with self.output_path.open("wb") as output:
             self.process = subprocess.Popen(
                 java(release, "kafka.Kafka", str(properties)),
                 stdin=subprocess.DEVNULL,
@@ -128,8 +128,8 @@ class Start:
             )
 
     @property
-    def words(self) -> str:
-        return self.words_file.read_text(errors="replace")
+    def output(self) -> str:
+        return self.output_path.read_text(errors="replace")
 
     def outcome(self, seconds: float = WAITS_AFTER) -> str:
         """Return `starts`, `fails` or `waits`, as soon as it is known."""
@@ -137,14 +137,14 @@ class Start:
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 return "fails"
-            if READY in self.words:
+            if READY in self.output:
                 return "starts"
             time.sleep(0.2)
         return "waits"
 
     def exceptions(self) -> list[str]:
         """Return the simple names of the exceptions in its words, in their order."""
-        return re.findall(r"\b([A-Z]\w+(?:Exception|Error))\b", self.words)
+        return re.findall(r"\b([A-Z]\w+(?:Exception|Error))\b", self.output)
 
     def stop(self, *, kill: bool = False) -> None:
         """End it, and wait until it has ended."""

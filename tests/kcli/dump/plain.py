@@ -49,10 +49,10 @@ def errors_of(outcomes):
 
 def printed(rows):
     """Return what is printed of rows of text: on stdout, and on stderr at the end."""
-    said, text = io.StringIO(), io.BytesIO()
-    with contextlib.redirect_stderr(said):
-        write_lines(dump_log_lines(rows), text, in_background=False)
-    return text.getvalue(), said.getvalue()
+    stderr, stdout = io.StringIO(), io.BytesIO()
+    with contextlib.redirect_stderr(stderr):
+        write_lines(dump_log_lines(rows), stdout, in_background=False)
+    return stdout.getvalue(), stderr.getvalue()
 
 
 def assert_as_plain(path, options):

@@ -96,17 +96,17 @@ def test_files_whose_answers_are_used_take_the_next_calls(monkeypatch):
 
 
 def test_files_whose_answers_are_used_are_not_mapped_any_more(monkeypatch):
-    made = []
+    maps = []
 
-    def make(*given, **more):
-        made.append(real(*given, **more))
-        return made[-1]
+    def make(*args, **kwargs):
+        maps.append(real(*args, **kwargs))
+        return maps[-1]
 
     real = engine.mmap.mmap
     monkeypatch.setattr(engine.mmap, "mmap", make)
-    mapped = [sum(not one.closed for one in made) for _ in pool(2)(Job(large), ranges(60))]
+    mapped = [sum(not map_.closed for map_ in maps) for _ in pool(2)(Job(large), ranges(60))]
 
-    assert len(made) == 60
+    assert len(maps) == 60
     assert max(mapped) <= 2  # of the outcome that the consumer has, and of the one before
 
 
@@ -188,9 +188,9 @@ def test_files_that_may_not_be_long_enough_are_a_refusal():
     assert done.stdout == "--jobs cannot work here, use --jobs 1 (File too large)\n"
 
 
-def all_die_once(given, *, marker):
+def all_die_once(unit, *, marker):
     """End every worker at once, but only once."""
-    if given.number == 1 and not os.path.exists(marker):
+    if unit.number == 1 and not os.path.exists(marker):
         open(marker, "w").close()
         time.sleep(0.3)  # until the others wait
         server = os.getppid()
@@ -202,7 +202,7 @@ def all_die_once(given, *, marker):
                 ):
                     os.kill(int(path.parts[2]), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(number=given.number, rows=[EpochRow(given.number)])
+    return Outcome(number=unit.number, rows=[EpochRow(unit.number)])
 
 
 @pytest.mark.parametrize("jobs", [2, 3])

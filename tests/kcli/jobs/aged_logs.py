@@ -25,8 +25,8 @@ def put_aged_log(root, *ages, high_watermark=None, topic="orders", fields=()):
     return directory
 
 
-def answer(directory, now=NOW, **given):
-    settings = {name.replace("_", "."): str(value) for name, value in given.items()}
+def answer(directory, now=NOW, **settings):
+    settings = {name.replace("_", "."): str(value) for name, value in settings.items()}
     log, *segments = rows(retention(unit(directory), query=RetentionQuery(now, {}, settings)))
     return log, segments
 

@@ -40,12 +40,12 @@ def make(tmp_path):
     return make_log
 
 
-def answer(directory, *, now=NOW, release=NEWEST, server=None, **given):
-    settings = {"cleanup.policy": "compact"} | {name.replace("_", "."): str(of) for name, of in given.items()}
-    query = RetentionQuery(now, server or {}, settings)
-    found = rows(compact(unit(directory), query=query, release=release, records=True))
-    gone = [(each["offset"], each["reason"]) for each in found if "reason" in each]
-    return found[-1], [each for each in found if "sources" in each], gone
+def answer(directory, *, now=NOW, release=NEWEST, server=None, **config):
+    settings = {name.replace("_", "."): str(value) for name, value in config.items()}
+    query = RetentionQuery(now, server or {}, {"cleanup.policy": "compact"} | settings)
+    items = rows(compact(unit(directory), query=query, release=release, records=True))
+    removals = [(row["offset"], row["reason"]) for row in items if "reason" in row]
+    return items[-1], [row for row in items if "sources" in row], removals
 
 
 def test_each_record_that_goes_says_why(make):

@@ -21,9 +21,9 @@ def make(tmp_path):
     return partial(put_aged_log, tmp_path / "d")
 
 
-def late(directory, now=NOW, **given):
+def late(directory, now=NOW, **settings):
     """Return code and `found` of what keeps segments or the cleaner too long, and the first message."""
-    settings = {name.replace("_", "."): str(value) for name, value in given.items()}
+    settings = {name.replace("_", "."): str(value) for name, value in settings.items()}
     found = retention(unit(directory), query=RetentionQuery(now, {}, settings)).findings
     found = [finding for finding in found if finding.code in LATE]
     return [(finding.code, finding.found) for finding in found], found[0].message if found else ""

@@ -40,11 +40,11 @@ def dirs(tmp_path_factory):
 
 
 def rows(view, paths, schema=None, **options):
-    given = {"view": view, "paths": json.dumps([str(path) for path in paths]), **options}
+    options = {"view": view, "paths": json.dumps([str(path) for path in paths]), **options}
     schema = schema or view_schema(view)
     found = [
         row
-        for task in plan_tasks(given, 2, None, schema.names)
+        for task in plan_tasks(options, 2, None, schema.names)
         for batch in read_task(task, schema)
         for row in batch.to_pylist()
     ]
@@ -195,8 +195,8 @@ def test_options_select_rows_as_filters_do(dirs):
 
 
 def bins(paths, **options):
-    given = {"paths": json.dumps([str(path) for path in paths]), **options}
-    tasks = plan_tasks(given, 2, None, ())
+    options = {"paths": json.dumps([str(path) for path in paths]), **options}
+    tasks = plan_tasks(options, 2, None, ())
     return [plan.units for *_, plan in map(pickle.loads, tasks) if plan.units]
 
 
@@ -271,11 +271,11 @@ def test_records_are_not_decoded_unless_a_decoded_column_is_selected(demo, monke
     monkeypatch.setattr("kcli.dump.decoded_records.decode_record", None)
     columns = ["topic", "offset", "key"]
     narrow = StructType([view_schema("records")[name] for name in columns])
-    given = {"view": "records", "path": str(demo / "__cluster_metadata-0")}
+    options = {"view": "records", "path": str(demo / "__cluster_metadata-0")}
 
     found = [
         row
-        for task in plan_tasks(given, 2, None, columns)
+        for task in plan_tasks(options, 2, None, columns)
         for batch in read_task(task, narrow)
         for row in batch.to_pylist()
     ]
@@ -307,12 +307,12 @@ def test_columns_are_those_of_the_schema_that_kcli_prints(view):
 
 
 def test_relative_paths_start_from_the_session_directory(dirs, monkeypatch):
-    given = {"view": "epochs", "path": dirs[0].name}
+    options = {"view": "epochs", "path": dirs[0].name}
     monkeypatch.chdir("/")
 
     (first, *_) = [
         batch
-        for task in plan_tasks(given, 2, str(dirs[0].parent), ())
+        for task in plan_tasks(options, 2, str(dirs[0].parent), ())
         for batch in read_task(task, view_schema("epochs"))
     ]
 

@@ -7,9 +7,9 @@ from kcli.logdir.buffers import FileError
 from tests.partitions import epoch_lines, loaded, offset_entries, put_range, segment, time_entries
 
 
-def refused(directory, **given):
+def refused(directory, **fields):
     with pytest.raises(BrokerError) as thrown:
-        loaded(directory, **given)
+        loaded(directory, **fields)
     return thrown.value
 
 
