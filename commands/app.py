@@ -18,7 +18,7 @@ from kcli.cli.boundary import boundary
 from kcli.cli.command import option
 from kcli.cli.settings import variables
 from kcli.cli.status import UsageError
-from kcli.cli.typer_command import GIVEN, Group, GroupOfCommands, in_own_words, keep_given
+from kcli.cli.typer_command import COMMAND_LINE, Group, GroupOfCommands, in_own_words, keep_command_line
 
 GROUPS = {
     "What is on disk": ("ls", "check", "diff", "report", "salvage", "bundle", "scan", "dump", "sql"),
@@ -94,7 +94,7 @@ class Commands(GroupOfCommands):
 
     def make_parser(self, ctx: Any) -> Any:
         """Return a parser that keeps what is given: --version looks for -v."""
-        return keep_given(super().make_parser(ctx), ctx)
+        return keep_command_line(super().make_parser(ctx), ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Return the command of this name, or None."""
@@ -169,7 +169,7 @@ app = Group(
 def _version(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 - typer calls it
     if value:
         with boundary():
-            if ctx.meta[GIVEN].get("verbose"):
+            if ctx.meta[COMMAND_LINE].get("verbose"):
                 from kcli.cli.version import version_lines
 
                 typer.echo("\n".join(version_lines()))

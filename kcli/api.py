@@ -382,7 +382,8 @@ def _command(name: str) -> Any:
 
 def _options_of(command: str) -> dict[str, Any]:
     """Return the options of a command by their names."""
-    return {name: each for each in _command(command).params for name in (*each.opts, *each.secondary_opts)}
+    params = _command(command).params
+    return {name: param for param in params for name in (*param.opts, *param.secondary_opts)}
 
 
 def _option_arguments(command: str, options: dict[str, object]) -> Iterator[str]:

@@ -58,7 +58,7 @@ def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
     ):
         commands = every_command(root)
         names = {
-            long_name(param) for each in commands.values() for param in each.params if param.opts
+            long_name(param) for command in commands.values() for param in command.params if param.opts
         } - WITHOUT_DEFAULT
         _refuse_unknown(table, names, {*chain.from_iterable(commands)}, path)
     for name in (*command.words, None):

@@ -22,7 +22,7 @@ from kcli.words import INT32, INT64
 
 WIDEST_HELP = 120
 LONGEST_SUMMARY = 1000
-GIVEN = "kcli.given"
+COMMAND_LINE = "kcli.command_line"
 """In a context's meta: what the command line gives."""
 WRONG_WORDS: Any = typer.BadParameter.__base__
 """What a command line raises that cannot be parsed: typer exports no name for it."""
@@ -45,7 +45,7 @@ class GroupedCommand(TyperCommand):
 
     def make_parser(self, ctx: Any) -> Any:
         """Return a parser that refuses a repeated single value."""
-        parser: Any = keep_given(super().make_parser(ctx), ctx)
+        parser: Any = keep_command_line(super().make_parser(ctx), ctx)
         parse = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
@@ -119,13 +119,13 @@ def _write(formatter: Any, sections: dict[str, list[Any]]) -> None:
             formatter.write_dl(records)
 
 
-def keep_given(parser: Any, ctx: Any) -> Any:
+def keep_command_line(parser: Any, ctx: Any) -> Any:
     """Return a parser that also leaves what the command line gives in the context's meta."""
     parse = parser.parse_args
 
     def parse_args(args: list[str]) -> Any:
         parsed = parse(args)
-        ctx.meta[GIVEN] = parsed[0]
+        ctx.meta[COMMAND_LINE] = parsed[0]
         return parsed
 
     parser.parse_args = parse_args
