@@ -35,8 +35,8 @@ def column(segments, name):
     return [each[name] for each in segments]
 
 
-def known(folder, *settings, replicas=(7,), topic="orders", topic_id=TOPIC_ID):
-    """Write a metadata log that knows a topic with settings, and its id into the logs; return the log dir."""
+def put_topic_metadata(folder, *settings, replicas=(7,), topic="orders", topic_id=TOPIC_ID):
+    """Write a metadata log of a topic with settings, and its id into the logs; return the log dir."""
     for directory in folder.glob(f"{topic}-*"):
         put_topic_id(directory, topic_id)
     values = [

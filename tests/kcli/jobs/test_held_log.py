@@ -10,7 +10,7 @@ from formats.producer_snapshot import ProducerEntry
 from kcli.jobs.held_log import LATE, RetentionQuery, findings
 from kcli.jobs.retention import retention
 from tests.commands.answers import ask
-from tests.kcli.jobs.aged_logs import HOUR, WEEK, answer, column, known, put_aged_log
+from tests.kcli.jobs.aged_logs import HOUR, WEEK, answer, column, put_aged_log, put_topic_metadata
 from tests.partitions import locked, log_dir, put_range, rows, segment, time_entries, unit
 from tests.transactions import DAY, NOW, ended, sent, snapshot_file
 
@@ -50,7 +50,7 @@ def compacted(make, *ages, alive=2 * DAY, cleaned=None, high_watermark=None, opt
     """Return what is late of a log whose segments were written a day after NOW, the last a day later."""
     directory = make(*ages, high_watermark=high_watermark)
     configs = {name.replace("_", "."): str(value) for name, value in settings.items()}
-    known(directory.parent, *({"cleanup.policy": "compact"} | configs).items(), replicas=(7, 8))
+    put_topic_metadata(directory.parent, *({"cleanup.policy": "compact"} | configs).items(), replicas=(7, 8))
     for path in directory.glob("*.log"):
         os.utime(path, ((NOW + DAY) / 1000,) * 2)
     os.utime(directory.parent / "replication-offset-checkpoint", ((NOW + alive) / 1000,) * 2)

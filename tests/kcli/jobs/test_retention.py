@@ -10,7 +10,7 @@ import pytest
 from kcli.jobs.held_log import NO_LOOK, RetentionQuery
 from kcli.jobs.retention import retention
 from tests.commands.answers import ask
-from tests.kcli.jobs.aged_logs import HOUR, WEEK, answer, column, known, put_aged_log
+from tests.kcli.jobs.aged_logs import HOUR, WEEK, answer, column, put_aged_log, put_topic_metadata
 from tests.metadata_records import TOPIC_ID
 from tests.partitions import (
     locked,
@@ -249,7 +249,7 @@ def test_the_metadata_of_the_broker_is_found_in_a_log_dir_beside(make):
     words = ("retention", directory.parent, "--at", NOW)
     assert [finding["code"] for finding in ask(*words)[0]["findings"]] == ["META-009"]
     other = log_dir(directory.parent.parent / "e")
-    known(other, ("cleanup.policy", "compact"))
+    put_topic_metadata(other, ("cleanup.policy", "compact"))
     put_topic_id(directory, TOPIC_ID)
     (other / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=8\n")
     assert ask(*words)[0]["rows"][0]["cleanup_policy"] == "delete"  # of another broker
@@ -300,13 +300,13 @@ def test_settings_that_are_not_here_are_said_first_and_may_be_named(kcli, make, 
     assert lines.startswith("Topic settings are not here: Kafka's defaults count. Name them: --metadata PATH")
     assert [each["code"] for each in ask(*words)[0]["findings"]] == ["META-009"]
     assert ask(*words, "--if", "cleanup.policy=delete")[0]["findings"] == []
-    metadata = known(tmp_path / "m", ("cleanup.policy", "compact"))
+    metadata = put_topic_metadata(tmp_path / "m", ("cleanup.policy", "compact"))
     for path in (metadata, metadata / "__cluster_metadata-0"):
         document, _ = ask(*words, "--metadata", path)
         assert (document["findings"], document["rows"][0]["cleanup_policy"]) == ([], "compact")
     assert len(ask("compact", directory, "--metadata", metadata)[0]["rows"]) == 3
     assert "--metadata" in kcli(*words, "--metadata", directory).stderr
-    known(directory.parent, ("cleanup.policy", "compact"), topic="others")
+    put_topic_metadata(directory.parent, ("cleanup.policy", "compact"), topic="others")
     assert [each["code"] for each in ask(*words)[0]["findings"]] == ["META-009"]
     with locked(directory.parent):  # a running broker may be creating the topic, or deleting it
         assert ask(*words)[0]["findings"] == []
@@ -321,7 +321,7 @@ def test_the_cleaners_checkpoint_says_that_an_unknown_log_is_compacted(make, tmp
     assert log["settings_from"]["cleanup.policy"] == "cleaner-offset-checkpoint"
     assert ask("compact", directory)[0]["rows"] != []
     assert column(answer(directory, cleanup_policy="delete")[1], "action") == ["delete", "delete"]
-    document, _ = ask("retention", directory, "--at", NOW, "--metadata", known(tmp_path / "m"))
+    document, _ = ask("retention", directory, "--at", NOW, "--metadata", put_topic_metadata(tmp_path / "m"))
     assert [row["action"] for row in document["rows"][1:]] == ["delete", "delete"]
 
 
@@ -369,7 +369,7 @@ def test_a_topic_of_the_broker_has_the_settings_it_is_made_with(make, topic, exp
 def test_without_other_replicas_the_high_watermark_is_the_log_end(kcli, make, replicas, found):
     directory = make(2 * WEEK, 2 * WEEK)
     (directory.parent / "replication-offset-checkpoint").write_text("0\n0\n")
-    known(directory.parent, replicas=replicas)
+    put_topic_metadata(directory.parent, replicas=replicas)
     document, _ = ask("retention", directory, "--at", NOW)
     assert document["rows"][0]["high_watermark"] == found
     assert [row["action"] for row in document["rows"][1:]] == ["delete", "delete"]
@@ -380,7 +380,7 @@ def test_without_other_replicas_the_high_watermark_is_the_log_end(kcli, make, re
 def test_a_high_watermark_that_is_behind_rises_without_other_replicas(make):
     directory = make(2 * WEEK, 2 * WEEK, high_watermark=5)
     assert column(answer(directory)[1], "action") == ["keep", "keep"]
-    known(directory.parent)
+    put_topic_metadata(directory.parent)
     assert column(answer(directory)[1], "action") == ["delete", "delete"]
 
 
@@ -409,7 +409,7 @@ def test_retention_and_rlmm_retention_have_one_answer(tmp_path, settings, has_wa
         (log_dir_ / "replication-offset-checkpoint").unlink()
     if settings is not None:
         more = [("retention.ms", "5000"), ("local.retention.ms", "4000"), *settings]
-        known(log_dir_, *more, topic="t", replicas=(1, 2), topic_id=STORY_TOPIC_ID)
+        put_topic_metadata(log_dir_, *more, topic="t", replicas=(1, 2), topic_id=STORY_TOPIC_ID)
     path = tmp_path / "s.properties"
     path.write_text("".join(f"{name}={value}\n" for name, value in server.items()))
     words = ["--at", 7000, *(("--server-config", path, log_dir_) if server else (log_dir_,))]
@@ -442,7 +442,7 @@ def test_a_log_that_a_start_takes_for_stray_is_said_to_be_one(kcli, demo):
 @pytest.mark.parametrize(("replicas", "is_stray"), [((1, 2), True), ((7, 2), False)])
 def test_a_log_of_a_partition_that_the_broker_does_not_hold_is_stray(make, replicas, is_stray):
     directory = put_topic_id(make(8 * DAY, 8 * DAY))
-    known(directory.parent, replicas=replicas)
+    put_topic_metadata(directory.parent, replicas=replicas)
     document, _ = ask("retention", directory.parent, "--topic", "orders", "--at", NOW)
     segments = [row for row in document["rows"] if "action" in row]
     assert {row["action"] for row in segments} == {"keep" if is_stray else "delete"}
