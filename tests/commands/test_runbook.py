@@ -228,9 +228,9 @@ def run(tmp_path, folder, monkeypatch):
             [SH, folder / f"{name}.sh", *map(str, words)], text=True, capture_output=True, check=False
         )
         assert [tree(path) for path in log_dirs] == before
-        said = done.stdout + done.stderr
-        assert done.returncode == status, said
-        return said
+        output = done.stdout + done.stderr
+        assert done.returncode == status, output
+        return output
 
     return run
 
@@ -249,8 +249,8 @@ def test_it_says_how_it_is_used_and_what_is_missing(run, monkeypatch, folder, na
     question, answers = RUNBOOKS[name].splitlines()[1:3]
     usage = f"{question[2:]}\n{answers[2:]}\n"
     for words, status in ((("-h",), 0), (("--help",), 0), ((), 2)):
-        said = run(name, *words, status=status)
-        assert said.startswith(usage) and f"sh {name}.sh " in said and "set -eu" not in said
+        output = run(name, *words, status=status)
+        assert output.startswith(usage) and f"sh {name}.sh " in output and "set -eu" not in output
     monkeypatch.setenv("PATH", str(folder))
     if "jq -" in code(RUNBOOKS[name]):
         words = ("1", "a", *["b"] * (name != "disk-swap"))
@@ -259,7 +259,7 @@ def test_it_says_how_it_is_used_and_what_is_missing(run, monkeypatch, folder, na
 
 @runs
 @pytest.mark.parametrize(
-    ("change", "status", "said"),
+    ("change", "status", "output"),
     [
         ("healthy", 0, "YES: start it, if what follows is what you expect.\nbroker 1 starts\n"),
         (
@@ -280,10 +280,10 @@ def test_it_says_how_it_is_used_and_what_is_missing(run, monkeypatch, folder, na
         ("recovery-point of NUL bytes in d1", 1, "NO: do not start it.\nbroker 1 starts-degraded\n"),
     ],
 )
-def test_pre_start_gate(run, tmp_path, monkeypatch, change, status, said):
+def test_pre_start_gate(run, tmp_path, monkeypatch, change, status, output):
     prepare("4.3.1", change, tmp_path / "b")
-    assert said in run("pre-start-gate", "b/d0", "b/d1", status=status)
-    if "loses" in said:
+    assert output in run("pre-start-gate", "b/d0", "b/d1", status=status)
+    if "loses" in output:
         monkeypatch.setenv("ACCEPT_LOSS", "yes")
         run("pre-start-gate", "b/d0", "b/d1")
 
@@ -305,22 +305,22 @@ def test_pre_start_gate_lets_nothing_pass_without_an_answer(run, tmp_path, monke
 def test_gates_say_yes_only_of_a_broker_with_all_that_only_it_has(run, tmp_path):
     prepare("4.3.1", "healthy", tmp_path / "b")
     for gate in (["pre-start-gate"], ["rollback-gate", "4.3"]):
-        said = run(*gate, "b/d0/orders-0", status=3)
-        assert "YES" not in said and "name the log dirs of a broker" in said
-        said = run(*gate, "b/d0", status=1)
-        assert said.startswith("NO: ") and "bring its volume back before the start" in said
+        output = run(*gate, "b/d0/orders-0", status=3)
+        assert "YES" not in output and "name the log dirs of a broker" in output
+        output = run(*gate, "b/d0", status=1)
+        assert output.startswith("NO: ") and "bring its volume back before the start" in output
     shutil.rmtree(tmp_path / "b/d0/__cluster_metadata-0")
-    said = run("pre-start-gate", "b/d0", "b/d1")
-    assert "not judged: which replicas the metadata makes -stray" in said
+    output = run("pre-start-gate", "b/d0", "b/d1")
+    assert "not judged: which replicas the metadata makes -stray" in output
 
 
 @runs
 def test_rollback_gate(run, tmp_path):
     prepare("4.3.1", "healthy", tmp_path / "b")
     run("rollback-gate", "4.3", "b/d0", "b/d1")
-    said = run("rollback-gate", "3.9", "b/d0", "b/d1", status=1)
-    assert "NO: do not start 3.9 here." in said
-    assert "\n  4.3  starts\n" in said and "\n  3.9  fails: No MetadataVersion with feature level" in said
+    output = run("rollback-gate", "3.9", "b/d0", "b/d1", status=1)
+    assert "NO: do not start 3.9 here." in output
+    assert "\n  4.3  starts\n" in output and "\n  3.9  fails: No MetadataVersion with feature level" in output
     run("rollback-gate", "9", "b/d0", "b/d1", status=2)
 
 
@@ -329,9 +329,9 @@ def test_gates_say_no_of_a_volume_that_is_gone(run, tmp_path, monkeypatch):
     properties = prepare("4.3.1", "log dir d1 missing", tmp_path / "b")
     monkeypatch.setenv("ACCEPT_LOSS", "yes")
     for gate in (["pre-start-gate"], ["rollback-gate", "4.3"]):
-        said = run(*gate, "--server-config", properties, status=4)
-        assert "NO: do not start " in said and "No `meta.properties` found" in said
-        assert f"NOT READ: {tmp_path}/b/d1: no such file or directory\n" in said
+        output = run(*gate, "--server-config", properties, status=4)
+        assert "NO: do not start " in output and "No `meta.properties` found" in output
+        assert f"NOT READ: {tmp_path}/b/d1: no such file or directory\n" in output
 
 
 @runs
@@ -347,13 +347,13 @@ def test_nightly_sweep(run, tmp_path):
         log.seek(100)
         log.write(b"?")
     shutil.rmtree(tmp_path / "b" / "d1" / "events-2")
-    said = run("nightly-sweep", "runs", "b/d0", "b/d1", status=1)
-    assert f"error LOG-003 b/d0/orders-0/{0:020}.log: offset 0: the checksum does not match" in said
-    assert "damaged b/d0/orders-0: log end 26 to 26 LOG-003\n" in said and "gone b/d1/events-2" in said
+    output = run("nightly-sweep", "runs", "b/d0", "b/d1", status=1)
+    assert f"error LOG-003 b/d0/orders-0/{0:020}.log: offset 0: the checksum does not match" in output
+    assert "damaged b/d0/orders-0: log end 26 to 26 LOG-003\n" in output and "gone b/d1/events-2" in output
     next(path for path in runs.glob("check-*") if "01-02" not in path.name).rename(runs / "check-2026-01-03")
-    said = run("nightly-sweep", "runs", "b/d0", "b/d1", "absent", status=4)
-    assert "error not-found absent: no such file or directory\n" in said
-    assert "damaged absent: " in said and "kcli diff runs\n" in said
+    output = run("nightly-sweep", "runs", "b/d0", "b/d1", "absent", status=4)
+    assert "error not-found absent: no such file or directory\n" in output
+    assert "damaged absent: " in output and "kcli diff runs\n" in output
 
 
 @runs
@@ -362,9 +362,9 @@ def test_before_truncation(run, tmp_path):
     leader, follower, truncated = (
         recording / f"{name}" for name in ("before-leader", "before-follower", "after-follower-stopped")
     )
-    said = run("before-truncation", "saved.ndjson", leader, follower, status=1)
+    output = run("before-truncation", "saved.ndjson", leader, follower, status=1)
     lost = len((tmp_path / "saved.ndjson").read_text().splitlines())
-    assert lost > 0 and f"{lost} of {lost} records that go are in saved.ndjson" in said
+    assert lost > 0 and f"{lost} of {lost} records that go are in saved.ndjson" in output
     run("before-truncation", "saved.ndjson", leader, follower, status=2)
     run("before-truncation", follower / "saved.ndjson", leader, follower, status=4)
     assert run("before-truncation", "none.ndjson", leader, truncated) == "No record is lost.\n"
@@ -375,15 +375,16 @@ def test_before_truncation(run, tmp_path):
 def test_choose_leader(run, tmp_path):
     recording = pack.unpack("truncation", tmp_path)
     replicas = recording / "before-leader", recording / "before-follower"
-    said = run("choose-leader", "--topic", "segments", *replicas)
-    assert "broker 1, log end 100: as the leader it costs 15 records, 15 of them committed" in said
-    assert "  best: broker 2\n" in said and "--election-type unclean --topic segments --partition 0\n" in said
+    output = run("choose-leader", "--topic", "segments", *replicas)
+    assert "broker 1, log end 100: as the leader it costs 15 records, 15 of them committed" in output
+    assert "  best: broker 2\n" in output
+    assert "--election-type unclean --topic segments --partition 0\n" in output
     for path in replicas:
         shutil.copytree(path / "segments-0", tmp_path / path.name / "segments-0")
     copies = (tmp_path / path.name for path in replicas)
     assert "an unknown number of them committed" in run("choose-leader", *copies, status=1)
-    said = run("choose-leader", "--topic", "segments", *replicas, "absent", status=4)
-    assert "  best: broker 2\n" in said and "NOT READ: absent: " in said
+    output = run("choose-leader", "--topic", "segments", *replicas, "absent", status=4)
+    assert "  best: broker 2\n" in output and "NOT READ: absent: " in output
 
 
 @runs
@@ -393,33 +394,34 @@ def test_hanging_transaction(run, tmp_path):
     transactions.coordinator(
         root, (key_of("pay"), ended), (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS]))
     )
-    said = run("hanging-transaction", "d", status=1)
-    assert "HANGS: pay is CompleteCommit" in said and "ends by itself: tax is Ongoing" in said
-    assert "abort --topic payments --partition 0 --start-offset 3\n" in said
-    said = run("hanging-transaction", "d/payments-0", status=1)
-    assert "MAY HANG: no partition of __transaction_state is here" in said
-    said = run("hanging-transaction", "d", "absent", status=4)
-    assert "HANGS: pay is CompleteCommit" in said and "NOT READ: absent: " in said
-    said = run("hanging-transaction", pack.unpack("failover", tmp_path) / "node1")
-    assert said == "No transaction is open.\n"
+    output = run("hanging-transaction", "d", status=1)
+    assert "HANGS: pay is CompleteCommit" in output and "ends by itself: tax is Ongoing" in output
+    assert "abort --topic payments --partition 0 --start-offset 3\n" in output
+    output = run("hanging-transaction", "d/payments-0", status=1)
+    assert "MAY HANG: no partition of __transaction_state is here" in output
+    output = run("hanging-transaction", "d", "absent", status=4)
+    assert "HANGS: pay is CompleteCommit" in output and "NOT READ: absent: " in output
+    output = run("hanging-transaction", pack.unpack("failover", tmp_path) / "node1")
+    assert output == "No transaction is open.\n"
 
 
 @runs
 def test_group_offsets(run, tmp_path):
     screen_dirs(tmp_path / "d")
-    said = run("group-offsets", "billing", "d")
-    assert said.startswith("orders,0,38\norders,1,130\norders-0: committed 38, log 0 to 40, lag 2, valid")
-    said = run("group-offsets", "etl-photos", "d", status=1)
-    assert said.startswith("orders,0,40\norders,1,100\n") and "2020, log 0 to 40, lag -1980, out-of" in said
-    said = run("group-offsets", "reports", "d", status=1)
-    assert said.startswith("orders,0,3\n") and "valid, REMOVED by record 8" in said
+    output = run("group-offsets", "billing", "d")
+    assert output.startswith("orders,0,38\norders,1,130\norders-0: committed 38, log 0 to 40, lag 2, valid")
+    output = run("group-offsets", "etl-photos", "d", status=1)
+    assert output.startswith("orders,0,40\norders,1,100\n")
+    assert "2020, log 0 to 40, lag -1980, out-of" in output
+    output = run("group-offsets", "reports", "d", status=1)
+    assert output.startswith("orders,0,3\n") and "valid, REMOVED by record 8" in output
     run("group-offsets", "absent", "d", status=3)
     run("group-offsets", "*", "d", status=2)
     key = struct.pack(">h", 0) + text("jobs") + bytes(16) + struct.pack(">i", 0)
     value = struct.pack(">hiiiqqq", 0, 1, 0, 3, 5, 0, 0) + b"\1\0"
     segment(tmp_path / "d" / "__share_group_state-1", 0, batch(0, (key, value)))
-    said = run("group-offsets", "jobs", "d", status=2)
-    assert "is a share group" in said and "consumer-groups.sh" not in said
+    output = run("group-offsets", "jobs", "d", status=2)
+    assert "is a share group" in output and "consumer-groups.sh" not in output
 
 
 @runs
@@ -449,24 +451,24 @@ def test_disk_swap(run, tmp_path, monkeypatch):
 @runs
 def test_disk_full(run, tmp_path):
     properties = prepare("4.3.1", "-delete and -stray directories", tmp_path / "b")  # log.retention.ms=-1
-    said = run("disk-full", 876_000, "--server-config", properties, status=1)
-    assert said.count("  nothing\n") == 2 and re.search(r"  \d+ KiB  \S+-stray\n", said)
+    output = run("disk-full", 876_000, "--server-config", properties, status=1)
+    assert output.count("  nothing\n") == 2 and re.search(r"  \d+ KiB  \S+-stray\n", output)
     LogDir(tmp_path / "full").partition("orders-0")
     assert "\n  1 KiB  orders\n" in run("disk-full", 1, "full")
-    said = run("disk-full", 1, "full", "absent", status=4)
-    assert "\n  1 KiB  orders\n" in said and said.count("NOT READ: absent: ") == 1
+    output = run("disk-full", 1, "full", "absent", status=4)
+    assert "\n  1 KiB  orders\n" in output and output.count("NOT READ: absent: ") == 1
     (tmp_path / "full" / "orders-0").rename(tmp_path / "full" / "__remote_log_metadata-0")
-    said = run("disk-full", 1, "full", status=1)
-    assert said.count("  nothing\n") == 3
+    output = run("disk-full", 1, "full", status=1)
+    assert output.count("  nothing\n") == 3
     for hours in ("full", "abc", "0", "24h", "1.5", "", "-1", "9999999"):
         run("disk-full", hours, "full", status=2)
 
 
 @runs
 def test_stuck_upload(run, node):
-    said = run("stuck-upload", 1, node, status=1)
-    assert "t-retention-0: warning, 8 segments copied, not finished: 1 copies, 0 deletions" in said
-    assert "  t-retention-0 48..96 COPY_SEGMENT_STARTED since 2026-11-21T12:11:04Z by broker 2" in said
+    output = run("stuck-upload", 1, node, status=1)
+    assert "t-retention-0: warning, 8 segments copied, not finished: 1 copies, 0 deletions" in output
+    assert "  t-retention-0 48..96 COPY_SEGMENT_STARTED since 2026-11-21T12:11:04Z by broker 2" in output
     assert run("stuck-upload", 1_000_000, node).startswith("No copy and no deletion is stuck.")
 
 
@@ -482,9 +484,9 @@ def test_stray_directory(run, tmp_path):
     shutil.rmtree(stray)
     shutil.move(tmp_path / "b" / "d0" / "events-1", stray)
     (stray / "partition.metadata").unlink()
-    said = run("stray-directory", "b/d0", "b/d1", status=1)
-    assert "NEEDED: no other replica is in sync" in said
-    printed = [line for line in said.splitlines() if line.startswith("    ")]
+    output = run("stray-directory", "b/d0", "b/d1", status=1)
+    assert "NEEDED: no other replica is in sync" in output
+    printed = [line for line in output.splitlines() if line.startswith("    ")]
     subprocess.run(["sh", "-eu"], input="\n".join(printed), text=True, check=True)
     run("pre-start-gate", "b/d0", "b/d1")
 
@@ -522,20 +524,20 @@ def test_no_script_says_that_all_is_well_of_what_it_did_not_read(run, tmp_path):
     root = hanging_log_dir(tmp_path / "open")
     (root / "recovery-point-offset-checkpoint").write_text("0\n1\npayments 0 100\n")
     (root / ".kafka_cleanshutdown").touch()
-    said = run("hanging-transaction", "open", status=4)
-    assert "No transaction is open.\n" not in said
+    output = run("hanging-transaction", "open", status=4)
+    assert "No transaction is open.\n" not in output
     recording = pack.unpack("truncation", tmp_path)
     leader, follower = recording / "before-leader", recording / "before-follower"
     meta = shutil.copytree(follower, tmp_path / "other") / "meta.properties"
     meta.write_text(re.sub("cluster.id=.*", "cluster.id=0000000000000000000000", meta.read_text()))
-    said = run("choose-leader", "--topic", "segments", leader, "other", status=2)
-    assert "replicas of two clusters" in said
+    output = run("choose-leader", "--topic", "segments", leader, "other", status=2)
+    assert "replicas of two clusters" in output
     assert "No partition is judged." in run("choose-leader", leader / "segments-0", "absent", status=4)
     damage(leader / "zstd-0" / f"{0:020}.log")
     assert "warning START-001 " in run("choose-leader", "--topic", "zstd", leader, follower, status=4)
     damage(follower / "segments-0" / f"{65:020}.log")
-    said = run("before-truncation", "saved.ndjson", leader, follower, "--topic", "segments", status=4)
-    assert "NOT ALL IS SAVED" in said
+    output = run("before-truncation", "saved.ndjson", leader, follower, "--topic", "segments", status=4)
+    assert "NOT ALL IS SAVED" in output
 
 
 @runs
@@ -570,6 +572,6 @@ def test_evidence_that_cannot_be_written_is_not_said_to_be_made(run, folder, tmp
     stub.write_text(f'#!/bin/sh\ncase "$1" in {command}*) exit 4 ;; esac\nexec {folder}/{name} "$@"\n')
     stub.chmod(0o755)
     monkeypatch.setitem(RUNBOOKS, "evidence", f'PATH={stub.parent}:"$PATH"\n{RUNBOOKS["evidence"]}')
-    said = run("evidence", "out", "data", status=1)
-    assert said.endswith("out.tar.gz is not there, or not whole: begin anew where there is room\n")
-    assert "is made" not in said
+    output = run("evidence", "out", "data", status=1)
+    assert output.endswith("out.tar.gz is not there, or not whole: begin anew where there is room\n")
+    assert "is made" not in output

@@ -148,9 +148,9 @@ class Oracle:
     def ask_of_copy(self, op: str, directory: Path, **request: Any) -> dict[str, Any]:
         """Return the answer to a request about a copy of a directory, which then goes."""
         copy = self.copy(directory)
-        said = self.ask(op, directory=copy, **request)
+        kafka = self.ask(op, directory=copy, **request)
         self.discard(copy)
-        return said
+        return kafka
 
     def dump(self, log: bytes, *options: str, directory: str = "t-0") -> dict[str, Any]:
         """Return what the tool prints of a log."""

@@ -54,7 +54,7 @@ def test_what_stops_a_start_stops_it_here(oracle: Oracle, oracle_seed: int) -> N
     for number in range(cases(CASES)):
         data = written(random.Random(f"{oracle_seed}:{number}"), number % 5)
         (directory / BOOTSTRAP).write_bytes(data)
-        said = oracle.ask("bootstrap", directory=directory)
+        kafka = oracle.ask("bootstrap", directory=directory)
         level = bootstrap_level(str(directory))
         stops = isinstance(level, StartFailure) or level not in release_named((4, 4)).levels
-        assert ("error" in said) == stops, (oracle_seed, number, said, level, data.hex())
+        assert ("error" in kafka) == stops, (oracle_seed, number, kafka, level, data.hex())

@@ -73,35 +73,35 @@ def compare(oracle: Oracle, unit: Unit, asked: dict[str, Any], output: tuple[Any
     broker = {"log.cleaner.dedupe.buffer.size": str(asked["keys_memory"])}
     query = RetentionQuery(asked["now_ms"], broker, settings)
     outcome = compact(unit, query=query, release=(4, 4), records=True)
-    said = oracle.ask_of_copy("compact", directory, **asked)
-    output = (*output, asked, json.dumps(said))
-    if "error" in said:
+    kafka = oracle.ask_of_copy("compact", directory, **asked)
+    output = (*output, asked, json.dumps(kafka))
+    if "error" in kafka:
         assert outcome.error is not None, output
         assert outcome.error.error == FAILED, (output, outcome.error)
         return True
     assert outcome.error is None, (output, outcome.error)
     rows = [named(row) for row in outcome.rows]
     partition = rows[-1]
-    names = set(partition) & set(said) - {"bytes_written"}
-    assert {name: partition[name] for name in names} == {name: said[name] for name in names}, output
-    is_compressed = any(each["compressed"] for each in said["segments"])
-    if "bytes_written" in said:
-        assert is_as_large(partition["bytes_written"], said["bytes_written"], is_compressed), output
+    names = set(partition) & set(kafka) - {"bytes_written"}
+    assert {name: partition[name] for name in names} == {name: kafka[name] for name in names}, output
+    is_compressed = any(each["compressed"] for each in kafka["segments"])
+    if "bytes_written" in kafka:
+        assert is_as_large(partition["bytes_written"], kafka["bytes_written"], is_compressed), output
     after = [row for row in rows if "sources" in row]
     answered = [(row["segment_base_offset"], row["records_after"], row["batches_after"]) for row in after]
-    expected = [(each["base_offset"], len(each["offsets"]), each["batches"]) for each in said["segments"]]
+    expected = [(each["base_offset"], len(each["offsets"]), each["batches"]) for each in kafka["segments"]]
     assert answered == expected, output
-    for row, each in zip(after, said["segments"], strict=True):
+    for row, each in zip(after, kafka["segments"], strict=True):
         assert is_as_large(row["size_after"], each["size"], each["compressed"]), (row, output)
     asked = {**asked, "last_clean_offset": partition["end_offset"], "high_watermark": partition["end_offset"]}
     before = oracle.ask_of_copy("compact", directory, **asked)
     assert "keys" not in before, output
     was, left = (
-        [offset for each in answer["segments"] for offset in each["offsets"]] for answer in (before, said)
+        [offset for each in answer["segments"] for offset in each["offsets"]] for answer in (before, kafka)
     )
     gone = [row["offset"] for row in rows if "reason" in row]
     assert [offset for offset in was if offset not in set(left)] == gone, output
-    return "keys" in said
+    return "keys" in kafka
 
 
 def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
@@ -117,9 +117,9 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
         question: dict[str, Any] = {**log.opening, "config": settings, "keys_memory": memory}
         for _ in range(choose.choice([0, 1, 2, 3])):
             asked = {**question, "now_ms": now, "last_clean_offset": point, "keep": True}
-            said = oracle.ask("compact", directory=log.directory, **asked)
-            assert "error" not in said, (seed, said)
-            point = choose.choice([None, None, said.get("clean_checkpoint_after", point)])
+            kafka = oracle.ask("compact", directory=log.directory, **asked)
+            assert "error" not in kafka, (seed, kafka)
+            point = choose.choice([None, None, kafka.get("clean_checkpoint_after", point)])
             now += choose.choice([1000, HOUR, 25 * HOUR])
         checkpoint(log, CLEANER, point)
         question |= {"now_ms": now, "last_clean_offset": point}

@@ -107,9 +107,9 @@ def election(choose: random.Random) -> dict[str, Any]:
 def test_random_votes(oracle: Oracle, oracle_seed: int) -> None:
     choose = random.Random(oracle_seed)
     asked = [*VOTES.values(), *(election(choose) for _ in range(cases(CASES // 4)))]
-    said = oracle.ask("ballot", cases=asked)["cases"]
+    kafka = oracle.ask("ballot", cases=asked)["cases"]
     answers = []
-    for number, (node, theirs) in enumerate(zip(asked, said, strict=True)):
+    for number, (node, theirs) in enumerate(zip(asked, kafka, strict=True)):
         ends = {voter: LogEnd(*end) for voter, end in node["ends"].items()}
         found = ballot(node["candidate"], ends, node["voters"], node["gone"])
         answer = True if theirs["granted"] else False if theirs["rejected"] else None
@@ -121,8 +121,8 @@ def test_random_votes(oracle: Oracle, oracle_seed: int) -> None:
 def test_random_partitions(oracle: Oracle, oracle_seed: int) -> None:
     choose = random.Random(oracle_seed)
     asked = [case(choose) for _ in range(cases(CASES))]
-    said = oracle.ask("partition_change", cases=asked)["cases"]
-    for number, (node, theirs) in enumerate(zip(asked, said, strict=True)):
+    kafka = oracle.ask("partition_change", cases=asked)["cases"]
+    for number, (node, theirs) in enumerate(zip(asked, kafka, strict=True)):
         if theirs is not None:
             theirs["elr"].sort()  # Kafka's order is that of a hash set
         assert ours(node) == theirs, f"KCLI_SEED={oracle_seed} case {number}: {node}"

@@ -65,7 +65,7 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
         operations = [operation(choose) for _ in range(choose.choice([0, 0, choose.randrange(1, 12)]))]
         end = choose.choice([0, choose.randrange(100), choose.randrange(250)])
         asked, offsets = [*range(-3, 32), 2147483646, 2147483647], list(range(-1, 100, 3))
-        said = oracle.ask(
+        kafka = oracle.ask(
             "epoch_cache",
             entries=entries,
             operations=operations,
@@ -75,19 +75,19 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
         )
         answer = f"KCLI_SEED={oracle_seed} case {number}: {entries} {operations} {end}"
         cache = leader_epochs.replay(EpochEntry(*entry) for entry in entries)
-        assert listed(cache) == said["loaded"], answer
-        for (word, *arguments), after in zip(operations, said["after"], strict=True):
+        assert listed(cache) == kafka["loaded"], answer
+        for (word, *arguments), after in zip(operations, kafka["after"], strict=True):
             try:
                 cache = CHANGES[word](cache, *arguments)
             except CorruptError:
                 assert after["error"] == "IllegalArgumentException", answer
             else:
                 assert listed(cache) == after, answer
-        assert [list(leader_epochs.end_offset_for(cache, epoch, end)[:2]) for epoch in asked] == said[
+        assert [list(leader_epochs.end_offset_for(cache, epoch, end)[:2]) for epoch in asked] == kafka[
             "end_offset_for"
         ], answer
         found = [leader_epochs.epoch_for_offset(cache, offset) for offset in offsets]
-        assert [entry.epoch if entry else None for entry in found] == said["epoch_for_offset"], answer
+        assert [entry.epoch if entry else None for entry in found] == kafka["epoch_for_offset"], answer
 
 
 @pytest.mark.parametrize("entries", [[(-1, 5)], [(2, -1)], [(0, 0), (3, -7)]])

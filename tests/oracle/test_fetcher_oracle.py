@@ -110,13 +110,13 @@ def assert_rounds(
 ) -> FetchRounds:
     ours = follow_leader(leader, follower, protocol)
     rounds = [list(step[:7]) for step in ours.rounds if step.truncate_to is not None]
-    said = (leader, follower, protocol, theirs)
-    assert rounds == theirs["rounds"], said
-    assert ours.truncate_to == theirs["log_end_offset"], said
-    assert ours.starts_over == theirs["starts_anew"], said
-    assert {STUCK: "stuck", TIERED: "tiered"}.get(ours.outcome, "fetched") == theirs["outcome"], said
+    case = (leader, follower, protocol, theirs)
+    assert rounds == theirs["rounds"], case
+    assert ours.truncate_to == theirs["log_end_offset"], case
+    assert ours.starts_over == theirs["starts_anew"], case
+    assert {STUCK: "stuck", TIERED: "tiered"}.get(ours.outcome, "fetched") == theirs["outcome"], case
     kept = follower.cut(ours.truncate_to).epochs if rounds else follower.epochs
-    assert listed(() if ours.starts_over else kept) == theirs["epochs"], said
+    assert listed(() if ours.starts_over else kept) == theirs["epochs"], case
     return ours
 
 

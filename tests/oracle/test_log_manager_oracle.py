@@ -82,19 +82,19 @@ def holds_nothing(row: dict[str, Any]) -> bool:
     return is_live and is_empty and "partition.metadata" not in files
 
 
-def assert_agrees(root: Path, document: dict[str, Any], said: dict[str, Any]) -> None:
+def assert_agrees(root: Path, document: dict[str, Any], kafka: dict[str, Any]) -> None:
     """Compare a prediction with what LogManager did."""
     broker, *rows = document["rows"]
     exceptions = {row["error"] for row in rows if row["error"]}
-    if said.get("error") == OF_A_DISK and OF_A_DISK in exceptions:
+    if kafka.get("error") == OF_A_DISK and OF_A_DISK in exceptions:
         return
     fatal = exceptions - {OF_A_DISK}
-    assert ("error" in said) == bool(fatal), (exceptions, said.get("error"), said.get("message"))
+    assert ("error" in kafka) == bool(fatal), (exceptions, kafka.get("error"), kafka.get("message"))
     if fatal:
-        assert said["error"] in exceptions
+        assert kafka["error"] in exceptions
         return
     is_offline = [log_dir["outcome"] for log_dir in broker["log_dirs"]] == ["offline"]
-    assert is_offline == (said["offline"] == [str(root)]), (broker, said["offline"])
+    assert is_offline == (kafka["offline"] == [str(root)]), (broker, kafka["offline"])
     if is_offline:
         return
     strays = {finding["dir"] for finding in document["findings"] if finding["code"] in STRAYS}
@@ -102,27 +102,27 @@ def assert_agrees(root: Path, document: dict[str, Any], said: dict[str, Any]) ->
     for row in rows:
         path = row["dir"]
         if row["files"] and not files_after(row):  # a -delete directory
-            assert path not in said["files"]
+            assert path not in kafka["files"]
             continue
         place = path
         if path in strays or holds_nothing(row):
             name = Path(path).name
-            (place,) = (entry for entry in said["files"] if Path(entry).name.startswith(f"{name}."))
+            (place,) = (entry for entry in kafka["files"] if Path(entry).name.startswith(f"{name}."))
             assert place.endswith("-stray")
         seen.add(place)
         left_out = {EPOCHS} if place != path else set()
-        there, expected = said["files"][place], files_after(row)
+        there, expected = kafka["files"][place], files_after(row)
         assert [(name, there.get(name)) for name in there.keys() - left_out] == [
             (name, expected.get(name)) for name in there.keys() - left_out
         ], place
         assert there.keys() - left_out == expected.keys() - left_out, place
-        log = said["logs"].get(place)
+        log = kafka["logs"].get(place)
         assert (log is None) == place.endswith("-stray")  # those are kept apart
         if log is not None:
             offsets = ("log_start_offset", "log_end_offset", "recovery_point")
             assert [log[key] for key in offsets] == [row[key] for key in offsets], path
             assert log["epochs"] == [[epoch["epoch"], epoch["start_offset"]] for epoch in row["epochs"]]
-    assert seen == set(said["files"])
+    assert seen == set(kafka["files"])
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -139,11 +139,11 @@ def test_a_log_dir_becomes_what_is_predicted(
         words += ["--segment-index-bytes", opening["segment_index_bytes"]]
         document = json.loads(kcli(*words).stdout)
         logs = {path.name.removesuffix(".swap") for path in root.rglob("*.log*")}
-        said = oracle.ask("log_manager", log_dirs=[str(root)], strays=True, **opening)
+        kafka = oracle.ask("log_manager", log_dirs=[str(root)], strays=True, **opening)
         if any(error["error"] == UNSUPPORTED for error in document["errors"]):
-            after = {name for files in said.get("files", {}).values() for name in files}
-            assert "error" in said or {name for name in after - logs if name.endswith(".log")}, (seed, said)
+            after = {name for files in kafka.get("files", {}).values() for name in files}
+            assert "error" in kafka or {name for name in after - logs if name.endswith(".log")}, (seed, kafka)
             continue
         with about(f"seed {seed}"):
-            assert_agrees(root, document, said)
+            assert_agrees(root, document, kafka)
         shutil.rmtree(root, ignore_errors=True)  # an EPOCHS file may be written in the background

@@ -29,40 +29,40 @@ UNSUPPORTED = "unsupported"
 
 
 def assert_same_offset(
-    unit: Unit, offset: int, said: dict[str, Any], output: str, *, with_index: bool
+    unit: Unit, offset: int, kafka: dict[str, Any], output: str, *, with_index: bool
 ) -> None:
     outcome = lookup.offset(unit, offset=offset)
     if outcome.error is not None:  # damage that recovery leaves: the read fails for both
         assert outcome.error.error == "lookup-failed", output
-        assert said["error"] in outcome.error.message, output
+        assert kafka["error"] in outcome.error.message, output
         return
     mine = row(outcome)
-    if "error" in said:
-        assert said["error"] == "OffsetOutOfRangeException", output
+    if "error" in kafka:
+        assert kafka["error"] == "OffsetOutOfRangeException", output
         assert not mine["found"], output
         assert mine["reason"].startswith(("above log end", "below log start")), (output, mine)
         return
-    assert mine["found"] == said["found"], (output, mine)
-    if said["found"]:
+    assert mine["found"] == kafka["found"], (output, mine)
+    if kafka["found"]:
         same = ("segment_base_offset", "position", "batch_base_offset", "batch_last_offset", "leader_epoch")
         same += ("index_entry_offset", "index_entry_position") if with_index else ()
-        assert {key: mine[key] for key in same} == {key: said[key] for key in same}, output
+        assert {key: mine[key] for key in same} == {key: kafka[key] for key in same}, output
 
 
 def assert_same_timestamp(
-    unit: Unit, timestamp: int | None, said: dict[str, Any] | None, output: str
+    unit: Unit, timestamp: int | None, kafka: dict[str, Any] | None, output: str
 ) -> None:
     outcome = lookup.timestamp(unit, timestamp=timestamp)
-    if said is not None and "error" in said:  # a batch that recovery leaves, and whose records cannot be read
+    if kafka is not None and "error" in kafka:  # a batch that recovery leaves, with unreadable records
         assert outcome.error is not None, output
         return
     mine = row(outcome)
-    assert mine["found"] == (said is not None), (output, mine)
-    if said is not None:
-        epoch_said = -1 if said["leader_epoch"] is None else said["leader_epoch"]
+    assert mine["found"] == (kafka is not None), (output, mine)
+    if kafka is not None:
+        epoch_said = -1 if kafka["leader_epoch"] is None else kafka["leader_epoch"]
         assert (mine["offset"], mine["record_timestamp"], mine["leader_epoch"]) == (
-            said["offset"],
-            said["timestamp"],
+            kafka["offset"],
+            kafka["timestamp"],
             epoch_said,
         ), output
 
@@ -80,8 +80,8 @@ def ask(oracle: Oracle, log: RandomLog, choose: random.Random) -> tuple[dict[str
     ]
     timestamps += [NOW - 3_600_000 + choose.randrange(0, 40_000) for _ in range(10)]
     opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
-    said = oracle.ask_of_copy("lookup", log.directory, offsets=offsets, timestamps=timestamps, **opening)
-    return said, offsets, timestamps
+    kafka = oracle.ask_of_copy("lookup", log.directory, offsets=offsets, timestamps=timestamps, **opening)
+    return kafka, offsets, timestamps
 
 
 def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
@@ -89,28 +89,28 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
         seed = oracle_seed + number
         log, choose = random_log(oracle, seed), random.Random(seed)
         output = f"KCLI_SEED={oracle_seed} log {seed} clean={log.clean} {log.damage}"
-        said, offsets, timestamps = ask(oracle, log, choose)
+        kafka, offsets, timestamps = ask(oracle, log, choose)
         unit = unit_of(log)
         outcome = ls.ls(unit, request=StartRequest())
         if outcome.error is not None and outcome.error.error == UNSUPPORTED:
-            assert_split(said, log.directory)
+            assert_split(kafka, log.directory)
             log.remove()
             continue
-        if "error" in said:
-            assert said["error"] in refused(outcome), output
+        if "error" in kafka:
+            assert kafka["error"] in refused(outcome), output
             log.remove()
             continue
         listed = row(outcome)
         assert (listed["log_start_offset"], listed["log_end_offset"]) == (
-            said["log_start_offset"],
-            said["log_end_offset"],
+            kafka["log_start_offset"],
+            kafka["log_end_offset"],
         ), output
-        for offset, answer in zip(offsets, said["offsets"], strict=True):
+        for offset, answer in zip(offsets, kafka["offsets"], strict=True):
             # below the log start the log itself would still read; the partition refuses
-            if offset >= said["log_start_offset"]:
+            if offset >= kafka["log_start_offset"]:
                 where, whole = f"{output} offset {offset}", log.clean and "an index gone" not in log.damage
                 assert_same_offset(unit, offset, answer, where, with_index=whole)
-        for timestamp, answer in zip(timestamps, said["timestamps"], strict=True):
+        for timestamp, answer in zip(timestamps, kafka["timestamps"], strict=True):
             asked = None if timestamp == MAX_TIMESTAMP else timestamp
             assert_same_timestamp(unit, asked, answer, f"{output} timestamp {timestamp}")
         log.remove()
@@ -121,11 +121,11 @@ def test_end_offsets_after_loading(oracle: Oracle, oracle_seed: int) -> None:
     for number in range(cases(CASES)):
         seed = oracle_seed + 10_000 + number
         log = random_log(oracle, seed)
-        said = oracle.ask_of_copy("truncate", log.directory, restart="none", **log.opening)
-        if "epochs" in said.get("loaded", {}):
+        kafka = oracle.ask_of_copy("truncate", log.directory, restart="none", **log.opening)
+        if "epochs" in kafka.get("loaded", {}):
             outcome = epoch_jobs.show(unit_of(log))
             mine = [[shown["epoch"], shown["start_offset"]] for shown in map(named, outcome.rows)]
-            assert mine == said["loaded"]["epochs"], (
-                f"KCLI_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"
+            assert mine == kafka["loaded"]["epochs"], (
+                f"KCLI_SEED={oracle_seed} log {seed} {log.damage} {kafka['loaded']}"
             )
         log.remove()

@@ -49,13 +49,13 @@ def flipped(choose: random.Random, message: bytes) -> bytes:
 
 def compare_records(oracle: Oracle, message: bytes, output: str) -> bool | None:
     """Return whether the judge reads the message; None where its memory is too small to say."""
-    said = oracle.ask("records", bytes=encoded(message))
-    if said["end"] is not None:  # the judge asks for the base offset first
-        if said["end"]["error"] == MEMORY:
+    kafka = oracle.ask("records", bytes=encoded(message))
+    if kafka["end"] is not None:  # the judge asks for the base offset first
+        if kafka["end"]["error"] == MEMORY:
             return None
-        assert isinstance(attempt(base_offset, message, LIMIT), FormatError), (output, said)
+        assert isinstance(attempt(base_offset, message, LIMIT), FormatError), (output, kafka)
         return False
-    (batch,) = said["batches"]
+    (batch,) = kafka["batches"]
     assert attempt(base_offset, message, LIMIT) == batch["base_offset"], output
     mine = attempt(lambda: list(set_records(message_set(message, LIMIT))))
     if "error" in batch["records"]:
@@ -147,8 +147,8 @@ def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path
         entries, times = random_log(choose)
         directory = write(tmp_path / str(number), choose, entries, indexed=choose.random() < 0.8)
         asked = [MAX_TIMESTAMP, 0, *{at + by for at in times for by in (0, 1)}]
-        said = oracle.ask_of_copy("lookup", directory, timestamps=asked)
-        for timestamp, answer in zip(asked, said["timestamps"], strict=True):
+        kafka = oracle.ask_of_copy("lookup", directory, timestamps=asked)
+        for timestamp, answer in zip(asked, kafka["timestamps"], strict=True):
             output = f"KCLI_SEED={oracle_seed} log {seed} timestamp {timestamp}"
             outcome = lookup.timestamp(
                 unit(directory), timestamp=None if timestamp == MAX_TIMESTAMP else timestamp

@@ -90,14 +90,14 @@ def described(image: Image) -> dict[str, Any]:
     }
 
 
-def ordered(said: dict[str, Any]) -> dict[str, Any]:
+def ordered(kafka: dict[str, Any]) -> dict[str, Any]:
     """Return what the judge says in the order of `described`."""
-    for broker in said["brokers"].values():
+    for broker in kafka["brokers"].values():
         broker["directories"].sort()
     for name in ("configs", "scram"):
-        said[name].sort()
-    said["quotas"].sort(key=str)
-    return said
+        kafka[name].sort()
+    kafka["quotas"].sort(key=str)
+    return kafka
 
 
 def replay(image: Image, offset: int, value: bytes) -> None:
@@ -108,13 +108,13 @@ def replay(image: Image, offset: int, value: bytes) -> None:
 
 def test_random_metadata(oracle: Oracle, oracle_seed: int) -> None:
     for number in range(cases(CASES)):
-        said = oracle.ask("metadata_image", seed=oracle_seed + number)
-        assert "error" not in said, said
+        kafka = oracle.ask("metadata_image", seed=oracle_seed + number)
+        assert "error" not in kafka, kafka
         image = Image()
-        for offset, value in enumerate(said.pop("values")):
+        for offset, value in enumerate(kafka.pop("values")):
             replay(image, offset, base64.b64decode(value))
         assert image.misfits == []
-        assert described(image) == ordered(said), f"KCLI_SEED={oracle_seed} case {number}"
+        assert described(image) == ordered(kafka), f"KCLI_SEED={oracle_seed} case {number}"
 
 
 def segments_of(recorded: Path, folder: Path) -> list[Path]:
@@ -140,8 +140,8 @@ def test_recorded_metadata_at_each_tenth_offset(oracle: Oracle, recorded: Path, 
                     values[record.offset] = None if header.is_control else record.value
     assert [*values] == [*range(len(values))]
     sent = [None if value is None else base64.b64encode(value).decode() for value in values.values()]
-    said = oracle.ask("metadata_image", values=sent, every=EVERY)
-    assert "error" not in said, said
+    kafka = oracle.ask("metadata_image", values=sent, every=EVERY)
+    assert "error" not in kafka, kafka
     image, images = Image(), []
     for offset, value in values.items():
         if value is not None:
@@ -149,8 +149,8 @@ def test_recorded_metadata_at_each_tenth_offset(oracle: Oracle, recorded: Path, 
         if (offset + 1) % EVERY == 0:
             images.append(described(image))
     assert image.misfits == []
-    assert len(images) == len(said["images"]) == len(values) // EVERY > 0
-    for number, (mine, kafkas) in enumerate(zip(images, said["images"], strict=True), 1):
+    assert len(images) == len(kafka["images"]) == len(values) // EVERY > 0
+    for number, (mine, kafkas) in enumerate(zip(images, kafka["images"], strict=True), 1):
         assert mine == ordered(kafkas), f"{recorded.name} behind offset {number * EVERY - 1}"
     assert any(one != other for one, other in pairwise(images))
     print(f"{len(values)} offsets, {len(images)} images equal")

@@ -43,30 +43,30 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
         directory, end = written(oracle, choose, choose.choice([0, 0, 0, 40]))
         if number % 10 == 0:
             (directory / f"{end + 20:020d}-{7:010d}.checkpoint").touch()
-        said = oracle.ask_of_copy("metadata_log", directory, now_ms=NOW)
+        kafka = oracle.ask_of_copy("metadata_log", directory, now_ms=NOW)
         unit = unit_of(directory)
-        output = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {said}"
+        output = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {kafka}"
         (checked,) = rows_of_check(directory)
-        assert (checked["result"] == "will-not-load") == ("error" in said), (output, checked)
-        assert checked["log_end_offset"] == said.get("log_end_offset"), (output, checked)
+        assert (checked["result"] == "will-not-load") == ("error" in kafka), (output, checked)
+        assert checked["log_end_offset"] == kafka.get("log_end_offset"), (output, checked)
         for recover in (False, True):
             outcome = ls.ls(unit, request=StartRequest(is_bounded=not recover))
-            if "error" in said:
-                assert said["error"] in refused(outcome), (output, outcome)
+            if "error" in kafka:
+                assert kafka["error"] in refused(outcome), (output, outcome)
                 continue
             assert (outcome.error, refused(outcome)) == (None, ""), output
             row = named(outcome.rows[0])
-            assert row["log_start_offset"] == said["log_start_offset"], (output, row)
-            assert row["log_end_offset"] == said["log_end_offset"], (output, row)
+            assert row["log_start_offset"] == kafka["log_start_offset"], (output, row)
+            assert row["log_end_offset"] == kafka["log_end_offset"], (output, row)
             if row["high_watermark"] is not None:
-                assert row["high_watermark"] == said["high_watermark"], (output, row)
-        if said.get("log_end_offset", end) != end:
+                assert row["high_watermark"] == kafka["high_watermark"], (output, row)
+        if kafka.get("log_end_offset", end) != end:
             assert epoch_jobs.show(unit).rows == [], output
             (cut,) = map(named, dry_run(unit, request=Request(now_ms=NOW, to_offset=1 << 40)).rows)
             validated = epoch_jobs.validate_positions(unit, positions=(Position(5, 0),), reset="latest")
             (valid,) = map(named, validated.rows)
-            assert cut["high_watermark_before"] == valid["high_watermark"] == said["high_watermark"], output
-            assert cut["log_end_offset_before"] == valid["log_end_offset"] == said["log_end_offset"], output
+            assert cut["high_watermark_before"] == valid["high_watermark"] == kafka["high_watermark"], output
+            assert cut["log_end_offset_before"] == valid["log_end_offset"] == kafka["log_end_offset"], output
         oracle.discard(directory)
 
 
@@ -83,7 +83,7 @@ def test_a_snapshot_that_ends_the_process_does_so_here(oracle: Oracle, oracle_se
             path.mkdir() if number % 100 else path.symlink_to("nowhere")
             (directory / f"{number % 4 // 2 * 40:020d}.log").touch()
         found = newest_snapshot_trouble(str(directory))
-        said = oracle.ask_of_copy("metadata_snapshot", directory, now_ms=NOW)
+        kafka = oracle.ask_of_copy("metadata_snapshot", directory, now_ms=NOW)
         exception = None if found is None else found.exception
-        assert exception == said.get("error"), (oracle_seed, number, found, said)
+        assert exception == kafka.get("error"), (oracle_seed, number, found, kafka)
         oracle.discard(directory)

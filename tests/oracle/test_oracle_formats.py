@@ -35,10 +35,10 @@ def test_a_magic_above_2_is_read_as_2(oracle: Oracle):
     for magic in (2, 3, 127):
         changed = batch[:16] + bytes([magic]) + batch[17:]
         answer = oracle.ask("records", bytes=encoded(changed))
-        (said,) = answer["batches"]
-        assert (answer["end"], said["magic"], said["is_valid"]) == (None, magic, is_valid(changed))
+        (kafka,) = answer["batches"]
+        assert (answer["end"], kafka["magic"], kafka["is_valid"]) == (None, magic, is_valid(changed))
         records = [
-            (r["offset"], r["timestamp"], decoded(r["key"]), decoded(r["value"])) for r in said["records"]
+            (r["offset"], r["timestamp"], decoded(r["key"]), decoded(r["value"])) for r in kafka["records"]
         ]
         read = [(r.offset, r.timestamp, r.key, r.value) for r in batch_records(changed, 1 << 20)]
         assert records == read == expected

@@ -28,7 +28,7 @@ def test_random_keys_texts_and_ids(oracle: Oracle, oracle_seed: int) -> None:
     texts.append("polygenelubricants")
     uuids = [uuid_text(choose.randbytes(16)) for _ in range(count)]
     share = [(f"g{text}", uuid, choose.randrange(2**31)) for text, uuid in zip(texts, uuids, strict=False)]
-    said = oracle.ask(
+    kafka = oracle.ask(
         "partition_for",
         partitions=partitions,
         keys=[encoded(key) for key in keys],
@@ -36,8 +36,8 @@ def test_random_keys_texts_and_ids(oracle: Oracle, oracle_seed: int) -> None:
         share=share,
         uuids=uuids,
     )
-    assert [list(partition_of_key(key, partitions)) for key in keys] == said["keys"]
-    assert [list(partition_of_text(text, partitions)) for text in texts] == said["texts"]
+    assert [list(partition_of_key(key, partitions)) for key in keys] == kafka["keys"]
+    assert [list(partition_of_text(text, partitions)) for text in texts] == kafka["texts"]
     rows = [share_group_row(user, partitions) for user in share]
-    assert [[row.hash, row.partition] for row in rows] == said["share"]
-    assert [[uuid, uuid_hex(uuid_bytes(uuid))] for uuid in uuids] == said["uuids"]
+    assert [[row.hash, row.partition] for row in rows] == kafka["share"]
+    assert [[uuid, uuid_hex(uuid_bytes(uuid))] for uuid in uuids] == kafka["uuids"]

@@ -69,16 +69,16 @@ def test_random_positions(oracle: Oracle, oracle_seed: int) -> None:
         newest = max([epoch for epoch, _ in log.facts["epochs"]], default=0)
         end_offset = log.facts["log_end_offset"]
         asked = [*grid(newest, end_offset), *(case(choose, newest, end_offset) for _ in range(CASES))]
-        said = oracle.ask("positions", directory=log.directory, cases=asked, **log.opening)
+        kafka = oracle.ask("positions", directory=log.directory, cases=asked, **log.opening)
         log.remove()
-        cache = tuple(EpochEntry(*entry) for entry in said["epochs"])
-        for node, theirs in zip(asked, said["cases"], strict=True):
+        cache = tuple(EpochEntry(*entry) for entry in kafka["epochs"])
+        for node, theirs in zip(asked, kafka["cases"], strict=True):
             known = Leadership(node["leader_epoch"], METADATA, is_leader=node["leads"])
             error = request_error(node["current"], known)
             end = NO_END_OFFSET
             if error is None:
-                end = end_offset_for(cache, node["epoch"], said["log_end_offset"])
-            place = f"KCLI_SEED={oracle_seed} log {number}: {node} {said['epochs']}"
+                end = end_offset_for(cache, node["epoch"], kafka["log_end_offset"])
+            place = f"KCLI_SEED={oracle_seed} log {number}: {node} {kafka['epochs']}"
             assert (error, end.epoch, end.end_offset) == (
                 theirs["error"],
                 theirs["leader_epoch"],

@@ -35,9 +35,9 @@ def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracl
         kept = below[-1:] + [[epoch, start] for epoch, start in written.items() if start > begins]
         kept = [[epoch, start] for epoch, start in kept if start < end]
         file.write_text("".join(f"{line}\n" for line in lines))
-        said = oracle.ask("truncate", directory=log.directory, restart="none", **log.opening)["loaded"]
+        kafka = oracle.ask("truncate", directory=log.directory, restart="none", **log.opening)["loaded"]
 
         place = f"KCLI_SEED={oracle_seed} log {number}"
-        assert said["log_end_offset"] == end, place
-        assert said["epochs"] == kept, place
+        assert kafka["log_end_offset"] == end, place
+        assert kafka["epochs"] == kept, place
         log.remove()

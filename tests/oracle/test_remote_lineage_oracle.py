@@ -75,13 +75,13 @@ def segment(question: dict[str, object]) -> CachedSegment:
 def test_lineage(oracle: Oracle, oracle_seed: int) -> None:
     choose = random.Random(oracle_seed)
     asked = [case(choose) for _ in range(cases(CASES))]
-    said = oracle.ask("remote_lineage", cases=asked)["within"]
+    kafka = oracle.ask("remote_lineage", cases=asked)["within"]
     mine = []
     for question in asked:
         leader = with_records(map(tuple, question["leader_epochs"]))
         mine.append(outside_lineage(segment(question), question["log_end_offset"], leader) is None)
     compared = [
-        (a, b, question) for a, b, question in zip(mine, said, asked, strict=True) if isinstance(b, bool)
+        (a, b, question) for a, b, question in zip(mine, kafka, asked, strict=True) if isinstance(b, bool)
     ]
 
     assert [question for a, b, question in compared if a != b][:3] == [], f"KCLI_SEED={oracle_seed}"

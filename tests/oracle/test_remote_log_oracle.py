@@ -205,30 +205,31 @@ def random_limits(choose: random.Random, sizes: int) -> dict[str, str]:
     return {name: str(value) for name, value in limits.items()}
 
 
-def assert_same_offset(unit: Unit, storage: Path, offset: int, said: dict[str, Any], output: str) -> None:
+def assert_same_offset(unit: Unit, storage: Path, offset: int, kafka: dict[str, Any], output: str) -> None:
     (mine,) = rows(tiers.lookup_offset(unit, offset=offset, storage=(str(storage),)))
-    if "error" in said:
-        assert said["error"] == "OffsetOutOfRangeException", (output, offset, said)
+    if "error" in kafka:
+        assert kafka["error"] == "OffsetOutOfRangeException", (output, offset, kafka)
         assert not mine["found"] and "OFFSET_OUT_OF_RANGE" in mine["reason"], (output, mine)
         return
-    assert mine["found"] == said["found"], (output, offset, mine, said)
-    if said["found"]:
-        assert (mine["tier"], mine["segment_id"]) == ("remote", said["read"][-1]), (output, mine, said)
+    assert mine["found"] == kafka["found"], (output, offset, mine, kafka)
+    if kafka["found"]:
+        assert (mine["tier"], mine["segment_id"]) == ("remote", kafka["read"][-1]), (output, mine, kafka)
         same = ("position", "batch_base_offset", "batch_last_offset")
-        assert {key: mine[key] for key in same} == {key: said[key] for key in same}, (output, mine)
+        assert {key: mine[key] for key in same} == {key: kafka[key] for key in same}, (output, mine)
 
 
-def assert_same_time(unit: Unit, storage: Path, time: int, said: dict[str, Any] | None, output: str) -> None:
+def assert_same_time(unit: Unit, storage: Path, time: int, kafka: dict[str, Any] | None, output: str) -> None:
     (mine,) = rows(tiers.lookup_timestamp(unit, timestamp=time, storage=(str(storage),)))
-    assert mine["found"] == (said is not None), (output, time, mine, said)
-    if said is not None:
+    assert mine["found"] == (kafka is not None), (output, time, mine, kafka)
+    if kafka is not None:
         found = (mine["offset"], mine["record_timestamp"], mine["leader_epoch"])
-        assert found == (said["offset"], said["timestamp"], said["leader_epoch"]), (output, time, mine, said)
-        assert (mine["tier"] == "remote") <= bool(said["read"]), (output, time, mine, said)
+        case = (output, time, mine, kafka)
+        assert found == (kafka["offset"], kafka["timestamp"], kafka["leader_epoch"]), case
+        assert (mine["tier"] == "remote") <= bool(kafka["read"]), case
 
 
 def assert_same_clean_up(
-    log: Tiered, cleaned: list[dict[str, Any]], limits: dict[str, str], said: dict[str, Any], output: str
+    log: Tiered, cleaned: list[dict[str, Any]], limits: dict[str, str], kafka: dict[str, Any], output: str
 ) -> None:
     """Kafka lists segments of one start in the order of a HashSet, and may delete one of two epochs twice."""
     begun = [event for event in log.events if "start_offset" in event]
@@ -241,7 +242,7 @@ def assert_same_clean_up(
         return
     going = [row for row in cleaned if row["tier"] == "remote" and row["action"] == "delete"]
     going.sort(key=lambda row: row["order"])
-    gone = list(dict.fromkeys(said["deleted"]))
+    gone = list(dict.fromkeys(kafka["deleted"]))
     assert [row["start_offset"] for row in going] == [starts[segment_id] for segment_id in gone], (
         output,
         limits,
@@ -249,7 +250,7 @@ def assert_same_clean_up(
     )
     if int(limits["retention.bytes"]) < 0 or len(set(starts.values())) == len(starts):
         assert {row["segment_id"] for row in going} == set(gone), (output, limits)
-        after = max(said["log_start_after"] or 0, said["log_start_offset"])
+        after = max(kafka["log_start_after"] or 0, kafka["log_start_offset"])
         assert {row["log_start_offset_after"] for row in cleaned} == {after}, (output, limits)
 
 
@@ -265,7 +266,7 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
         asked = range(specials["earliest_offset"], specials["earliest_local_offset"])
         asked = sorted(choose.sample(asked, min(25, len(asked))))
         times = [0, NOW, *(NOW - 3_600_000 + choose.randrange(60_000) for _ in range(12))]
-        said = oracle.ask_of_copy(
+        kafka = oracle.ask_of_copy(
             "remote_log",
             log.directory,
             storage=log.storage,
@@ -281,25 +282,25 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
             timestamps=times,
             **log.opening,
         )
-        if said.get("error") == "OffsetOutOfRangeException":  # remote segments begin above the high watermark
+        if kafka.get("error") == "OffsetOutOfRangeException":  # remote segments are above the high watermark
             continue
-        assert "error" not in said, (output, said)
+        assert "error" not in kafka, (output, kafka)
         names = ("earliest", "earliest_local", "latest_tiered")
         found = [[specials[f"{name}_offset"], specials[f"{name}_epoch"]] for name in names]
-        if log.facts["high_watermark"] <= said["specials"][2][0]:  # a consumer does not get it
-            said["specials"][2] = [-1, -1]
-        assert found == [[at, None if epoch == -1 else epoch] for at, epoch in said["specials"]], (
+        if log.facts["high_watermark"] <= kafka["specials"][2][0]:  # a consumer does not get it
+            kafka["specials"][2] = [-1, -1]
+        assert found == [[at, None if epoch == -1 else epoch] for at, epoch in kafka["specials"]], (
             output,
             specials,
         )
-        for offset, answer in zip(asked, said["offsets"], strict=True):
+        for offset, answer in zip(asked, kafka["offsets"], strict=True):
             assert_same_offset(unit, log.storage, offset, answer, output)
-        for time, answer in zip(times, said["timestamps"], strict=True):
+        for time, answer in zip(times, kafka["timestamps"], strict=True):
             assert_same_time(unit, log.storage, time, answer, output)
         query = RetentionQuery(NOW, {}, {**limits, "remote.storage.enable": "true"})
         cleaned = rows(tiers.retention(unit, query=query))
-        assert_same_clean_up(log, cleaned, limits, said, output)
+        assert_same_clean_up(log, cleaned, limits, kafka, output)
         kept = {row["start_offset"] for row in cleaned if row["tier"] == "local" and row["action"] == "keep"}
-        end = {said["log_end_offset"]}  # where a segment is rolled once all are gone
-        assert kept - end == set(said["local"]) - end, (output, limits, cleaned)
+        end = {kafka["log_end_offset"]}  # where a segment is rolled once all are gone
+        assert kept - end == set(kafka["local"]) - end, (output, limits, cleaned)
         shutil.rmtree(log.directory.parent)

@@ -66,7 +66,7 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
         one = choose.choice(timed) if timed else None
         when = one["deletable_at"] if one else NOW
         looks = sorted({NOW, when - 1, when})
-        said = oracle.ask(
+        kafka = oracle.ask(
             "retention",
             directory=log.directory,
             **log.opening | {"now_ms": NOW},
@@ -75,17 +75,17 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
             appends=appends,
             looks=looks,
         )
-        if "error" in said:
-            assert outcome.error is not None, (output, said)
+        if "error" in kafka:
+            assert outcome.error is not None, (output, kafka)
             continue
         asked += 1
-        context = (output, log.damage, settings, json.dumps(said))
+        context = (output, log.damage, settings, json.dumps(kafka))
         bases = [each["segment_base_offset"] for each in segments]
-        assert bases == [each["base_offset"] for each in said["segments"]], context
+        assert bases == [each["base_offset"] for each in kafka["segments"]], context
         kept = [each["segment_base_offset"] for each in segments if each["action"] == "keep"]
-        left = dict(zip(looks, said["left"], strict=True))  # where all went one was begun
+        left = dict(zip(looks, kafka["left"], strict=True))  # where all went one was begun
         assert kept == sorted(set(bases) & set(left[NOW])), (context, segments)
-        cleaner = said.get("cleaner")
+        cleaner = kafka.get("cleaner")
         if cleaner is not None:
             names = ("first_dirty_offset", "first_uncleanable_offset", "clean_bytes", "cleanable_bytes")
             assert [partition[name] for name in names] == [cleaner[name] for name in names], context
@@ -93,7 +93,7 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
             if partition["uncleanable_because"] != FAILED:  # the cleaner takes it, and throws
                 assert partition["will_clean"] == cleaner["picked"], context
         if rolls_at is not None and rolls_at > NOW:
-            assert said["rolls"] == [False, True], context
+            assert kafka["rolls"] == [False, True], context
         if one is not None:
             base = one["segment_base_offset"]
             assert (base in left[when - 1], base in left[when]) == (True, False), (context, one)

@@ -90,7 +90,7 @@ def opened(
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return what Kafka says of a directory that it opens, and the files then."""
     copy = oracle.copy(directory)
-    (said,) = oracle.ask(
+    (kafka,) = oracle.ask(
         "truncate",
         directory=copy,
         restart="none",
@@ -101,7 +101,7 @@ def opened(
     ).values()
     after = contents(copy)
     oracle.discard(copy)
-    return said, after
+    return kafka, after
 
 
 def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_pat
             out.parent.mkdir()
             with about(f"log {seed} {done} {unit.target.path} {out}"):
                 row, found = salvaged(unit, log, out)
-                said, after = opened(oracle, log, out, clean=True)
-                assert "error" not in said, said
-                assert row["log_end_offset"] == said["log_end_offset"]
+                kafka, after = opened(oracle, log, out, clean=True)
+                assert "error" not in kafka, kafka
+                assert row["log_end_offset"] == kafka["log_end_offset"]
                 before = contents(out)
                 if (
                     row["log_start_offset"] == row["log_end_offset"]
@@ -128,7 +128,7 @@ def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_pat
                     finding.file == EPOCHS and finding.message.startswith("offset ")
                     for finding in found.findings
                 ):
-                    assert_epochs_fit(said["epochs"], out)
+                    assert_epochs_fit(kafka["epochs"], out)
             shutil.rmtree(out.parent)
         log.remove()
 
@@ -172,16 +172,16 @@ def test_a_copy_of_a_metadata_log_opens_as_the_log_does(
         whole = oracle.copy(directory)
         for name in left_out:
             (whole / str(name)).unlink()
-        said = oracle.ask("metadata_log", directory=whole, now_ms=NOW)
-        if "error" in said:
+        kafka = oracle.ask("metadata_log", directory=whole, now_ms=NOW)
+        if "error" in kafka:
             lacks = any("no snapshot reaches it" in finding.message for finding in outcome.findings)
-            assert lacks == ("Inconsistent snapshot state" in said["message"]), (said, outcome)
+            assert lacks == ("Inconsistent snapshot state" in kafka["message"]), (kafka, outcome)
             assert lacks or (outcome.error and outcome.error.path.startswith(str(directory))), outcome.error
             continue
         assert outcome.error is None, outcome.error
         ends = ("log_start_offset", "log_end_offset", "high_watermark")
         again = oracle.ask_of_copy("metadata_log", out, now_ms=NOW)
-        assert [again.get(name) for name in ends] == [said[name] for name in ends], (directory, out)
+        assert [again.get(name) for name in ends] == [kafka[name] for name in ends], (directory, out)
         assert {path.name for path in out.glob("*.checkpoint")} == {
             path.name for path in directory.glob("*.checkpoint")
         } - left_out
@@ -200,9 +200,9 @@ def consumed(oracle: Oracle, directory: Path) -> list[int]:
     """Return the offsets of the records that Kafka reads from the logs of a directory."""
     found = []
     for path in sorted(directory.glob("*.log")):
-        said = oracle.ask("records", bytes=encoded(path.read_bytes()))
-        assert said["end"] is None, said
-        found += [record["offset"] for batch in said["batches"] for record in batch["records"]]
+        kafka = oracle.ask("records", bytes=encoded(path.read_bytes()))
+        assert kafka["end"] is None, kafka
+        found += [record["offset"] for batch in kafka["batches"] for record in batch["records"]]
     return found
 
 
@@ -224,13 +224,13 @@ def test_every_record_that_recovery_keeps_is_consumed_from_the_copy(
         out.parent.mkdir()
         salvaged(unit, log, out)
         copy = oracle.copy(log.directory)
-        (said,) = oracle.ask(
+        (kafka,) = oracle.ask(
             "truncate", directory=copy, restart="none", clean=False, recovery_point=0, **log.settings
         ).values()
         after = consumed(oracle, out)
         assert after == sorted(set(after))
-        if "error" not in said:
-            before = [offset for offset in consumed(oracle, copy) if offset >= said["log_start_offset"]]
+        if "error" not in kafka:
+            before = [offset for offset in consumed(oracle, copy) if offset >= kafka["log_start_offset"]]
             assert set(before) <= set(after), (log.seed, sorted(set(before) - set(after)))
         oracle.discard(copy)
         log.remove()

@@ -57,7 +57,7 @@ def request(log: RandomLog, target: int) -> Request:
     return Request(now_ms=NOW, to_offset=target, segment_index_bytes=log.settings["segment_index_bytes"])
 
 
-def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target: int) -> str | None:
+def assert_start_agrees(unit: Unit, log: RandomLog, kafka: dict[str, Any], target: int) -> str | None:
     """Compare a start by the commands with LogLoader's; return why there is nothing to compare."""
     row = _as_error(ls.ls(unit, request=StartRequest()))
     answers = [
@@ -74,58 +74,58 @@ def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target
     unsupported = [answer.error is not None and answer.error.error == UNSUPPORTED for answer in answers]
     if any(unsupported[:starts]):
         assert all(unsupported), answers
-        assert_split(said, Path(unit.target.path))
+        assert_split(kafka, Path(unit.target.path))
         return UNSUPPORTED
-    if "error" in said:
+    if "error" in kafka:
         for answer in answers:
-            assert answer.error is not None, said
-            assert answer.error.error == LOAD_FAILED, (answer.error, said)
-            assert f"would not load this log: {said['error']}" in answer.error.message, (answer.error, said)
-        return said["error"]
+            assert answer.error is not None, kafka
+            assert answer.error.error == LOAD_FAILED, (answer.error, kafka)
+            assert f"would not load this log: {kafka['error']}" in answer.error.message, (answer.error, kafka)
+        return kafka["error"]
     assert not any(answer.error is not None and answer.error.error == LOAD_FAILED for answer in answers), (
         answers
     )
-    ends = (said["log_start_offset"], said["log_end_offset"])
+    ends = (kafka["log_start_offset"], kafka["log_end_offset"])
     for answer in listings:
         (listed,) = rows(answer)
-        assert (listed["log_start_offset"], listed["log_end_offset"]) == ends, (listed, said)
-        assert listed["latest_epoch"] == (said["epochs"][-1][0] if said["epochs"] else None)
-    assert [[found["epoch"], found["start_offset"]] for found in rows(answers[1])] == said["epochs"]
+        assert (listed["log_start_offset"], listed["log_end_offset"]) == ends, (listed, kafka)
+        assert listed["latest_epoch"] == (kafka["epochs"][-1][0] if kafka["epochs"] else None)
+    assert [[found["epoch"], found["start_offset"]] for found in rows(answers[1])] == kafka["epochs"]
     assert {found["log_end_offset"] for found in rows(answers[2])} == {ends[1]}
     if answers[4].error is None:
         (truncation,) = rows(answers[4])
         before = (truncation["log_start_offset_before"], truncation["log_end_offset_before"])
         assert before == ends
-        assert [[e["epoch"], e["start_offset"]] for e in truncation["epochs_before"]] == said["epochs"]
+        assert [[e["epoch"], e["start_offset"]] for e in truncation["epochs_before"]] == kafka["epochs"]
     return None
 
 
-def assert_lookup_agrees(outcome: Outcome, said: dict[str, Any], *, with_index: bool) -> None:
+def assert_lookup_agrees(outcome: Outcome, kafka: dict[str, Any], *, with_index: bool) -> None:
     """Compare the batch that a fetch returns first, or the exception of the broker."""
-    if "error" in said and said["error"] != "OffsetOutOfRangeException":
-        assert outcome.error is not None, said
-        assert outcome.error.error == LOOKUP_FAILED, (outcome.error, said)
-        assert said["error"] in outcome.error.message, (outcome.error, said)
+    if "error" in kafka and kafka["error"] != "OffsetOutOfRangeException":
+        assert outcome.error is not None, kafka
+        assert outcome.error.error == LOOKUP_FAILED, (outcome.error, kafka)
+        assert kafka["error"] in outcome.error.message, (outcome.error, kafka)
         return
     (mine,) = rows(outcome)
-    assert mine["found"] == said.get("found", False), (mine, said)
+    assert mine["found"] == kafka.get("found", False), (mine, kafka)
     # the entries of a rebuilt index depend on index.interval.bytes, which no lookup knows
     with_index = with_index and not REBUILT & {finding.code for finding in outcome.findings}
     if mine["found"]:
         same = ["segment_base_offset", "position", "batch_last_offset", "leader_epoch"]
         same += ["index_entry_offset", "index_entry_position"] * with_index
-        assert {key: mine[key] for key in same} == {key: said[key] for key in same}
+        assert {key: mine[key] for key in same} == {key: kafka[key] for key in same}
 
 
-def assert_timestamp_agrees(outcome: Outcome, said: dict[str, Any] | None) -> None:
+def assert_timestamp_agrees(outcome: Outcome, kafka: dict[str, Any] | None) -> None:
     """Compare the record that ListOffsets finds; where the broker fails, kcli gives an error."""
-    if said is not None and "error" in said:
-        assert outcome.error is not None, said
+    if kafka is not None and "error" in kafka:
+        assert outcome.error is not None, kafka
         return
     (mine,) = rows(outcome)
-    assert mine["found"] == (said is not None), (mine, said)
-    if said is not None:
-        assert (mine["offset"], mine["record_timestamp"]) == (said["offset"], said["timestamp"]), said
+    assert mine["found"] == (kafka is not None), (mine, kafka)
+    if kafka is not None:
+        assert (mine["offset"], mine["record_timestamp"]) == (kafka["offset"], kafka["timestamp"]), kafka
 
 
 def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) -> None:
@@ -141,15 +141,15 @@ def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) 
     opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
     # recovery fails by the entries that it adds to an index; only `truncate` has an option for its interval
     opening["index_interval_bytes"] = DEFAULT_INDEX_INTERVAL_BYTES
-    said = oracle.ask_of_copy("lookup", directory, offsets=offsets, timestamps=timestamps, **opening)
+    kafka = oracle.ask_of_copy("lookup", directory, offsets=offsets, timestamps=timestamps, **opening)
     with about(f"log {log.seed} clean={log.clean} {log.damage} {done} {into}"):
-        reason = assert_start_agrees(unit, log, said, choose.randrange(end + 1))
+        reason = assert_start_agrees(unit, log, kafka, choose.randrange(end + 1))
         if reason is None:
-            for offset, answer in zip(offsets, said["offsets"], strict=True):
+            for offset, answer in zip(offsets, kafka["offsets"], strict=True):
                 # below the log start the log itself would still read; the partition refuses
-                if offset >= said["log_start_offset"]:
+                if offset >= kafka["log_start_offset"]:
                     assert_lookup_agrees(lookup.offset(unit, offset=offset), answer, with_index=log.clean)
-            for timestamp, found in zip(timestamps, said["timestamps"], strict=True):
+            for timestamp, found in zip(timestamps, kafka["timestamps"], strict=True):
                 asked = None if timestamp == MAX_TIMESTAMP else timestamp
                 assert_timestamp_agrees(lookup.timestamp(unit, timestamp=asked), found)
     shutil.rmtree(into)
@@ -188,7 +188,7 @@ def test_a_clean_start_reads_the_log_from_its_first_unstable_offset_on(
         data[position + 8 : position + 12] = bytes([0, 0, 0, 1])
         path.write_bytes(data)
         opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
-        said = oracle.ask_of_copy("lookup", directory, **opening)
+        kafka = oracle.ask_of_copy("lookup", directory, **opening)
         end = choose.randrange(facts["log_end_offset"])
-        assert_start_agrees(unit_of(directory.parent), log, said, end)
+        assert_start_agrees(unit_of(directory.parent), log, kafka, end)
         log.remove()

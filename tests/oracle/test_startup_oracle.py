@@ -69,13 +69,13 @@ def assert_files(before: dict[str, bytes], after: dict[str, bytes], files: list[
             assert after[name] != before[name], name
 
 
-def assert_agrees(row: dict[str, Any], said: dict[str, Any]) -> None:
+def assert_agrees(row: dict[str, Any], kafka: dict[str, Any]) -> None:
     """Compare the log that the broker holds."""
     same = ("log_start_offset", "log_end_offset", "recovery_point")
-    assert {key: row[key] for key in same} == {key: said[key] for key in same}
-    assert row["segments"] == len(said["segments"])
-    assert [[epoch["epoch"], epoch["start_offset"]] for epoch in row["epochs"]] == said["epochs"]
-    producers = [judged_producer(producer) for producer in said["producers"]]
+    assert {key: row[key] for key in same} == {key: kafka[key] for key in same}
+    assert row["segments"] == len(kafka["segments"])
+    assert [[epoch["epoch"], epoch["start_offset"]] for epoch in row["epochs"]] == kafka["epochs"]
+    producers = [judged_producer(producer) for producer in kafka["producers"]]
     assert [tuple(producer.values()) for producer in row["producers"]] == [
         (number, epoch, sequence, offset, first_open)
         for number, _, first_open, epoch, sequence, offset, *_ in producers
@@ -98,7 +98,7 @@ def one_case(
     before = snapshot(directory)
     copy = oracle.copy(directory)
     opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
-    (said,) = oracle.ask(
+    (kafka,) = oracle.ask(
         "truncate", directory=copy, restart="none", remote_enabled=tiered, **opening
     ).values()
     after = snapshot(copy)
@@ -113,13 +113,13 @@ def one_case(
     with about(f"log {log.seed} clean={log.clean} {log.damage} {done} tiered={tiered} {into}"):
         if outcome.error is not None:
             assert outcome.error.error == UNSUPPORTED, outcome.error
-            assert_split(said, directory)
+            assert_split(kafka, directory)
         else:
             (row,) = map(named, outcome.rows)
-            assert row["error"] == said.get("error"), (row["error_message"], said)
-            assert row["outcome"] == ("fails" if "error" in said else "loads")
+            assert row["error"] == kafka.get("error"), (row["error_message"], kafka)
+            assert row["outcome"] == ("fails" if "error" in kafka else "loads")
             if row["error"] is None:
-                assert_agrees(row, said)
+                assert_agrees(row, kafka)
                 assert_files(before, after, row["files"])
             if kcli is not None:
                 assert will_not_load(kcli, into) == does_not_start(kcli, into)
@@ -180,12 +180,12 @@ def test_the_files_of_a_metadata_log_are_as_predicted(oracle: Oracle, oracle_see
         choose = random.Random(f"startup:{oracle_seed}:{number}")
         directory, _ = written(oracle, choose, choose.choice([0, 0, 0, 40]))
         before = snapshot(directory)
-        said = oracle.ask_of_copy("metadata_log", directory, now_ms=NOW)
+        kafka = oracle.ask_of_copy("metadata_log", directory, now_ms=NOW)
         (row,) = map(named, startup(unit_of(directory), request=StartRequest(now_ms=NOW)).rows)
-        output = f"{oracle_seed}:{number} {sorted(before)} {said}"
-        assert row["error"] == said.get("error"), output
-        if "error" not in said:
-            assert row["log_end_offset"] == said["log_end_offset"], output
+        output = f"{oracle_seed}:{number} {sorted(before)} {kafka}"
+        assert row["error"] == kafka.get("error"), output
+        if "error" not in kafka:
+            assert row["log_end_offset"] == kafka["log_end_offset"], output
             mine = {name: size for name, (_, size) in predicted(before, row["files"]).items()}
-            assert mine == said["files"], output
+            assert mine == kafka["files"], output
         oracle.discard(directory)

@@ -131,8 +131,8 @@ def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]
             segment_index_bytes=request.segment_index_bytes,
         ),
     )
-    said = sorted((number, *producer) for number, producer in loaded.producers.producers.items())
-    assert said == [judged_producer(producer) for producer in answer["producers"]]
+    producers = sorted((number, *producer) for number, producer in loaded.producers.producers.items())
+    assert producers == [judged_producer(producer) for producer in answer["producers"]]
     assert loaded.producers.map_end == answer["producers_end_offset"]
     assert len(loaded.producers.ongoing) == answer["open_transactions"]
 

@@ -98,7 +98,8 @@ def test_random_failures(oracle_seed: int) -> None:
     line = ["java", *JAVA_OPTIONS, "-cp", classpath(), str(HERE / "ZooKeeperElections.java")]
     done = subprocess.run(line, input=json.dumps(asked).encode(), capture_output=True, check=False)
     assert not done.returncode, done.stderr.decode()[-4000:]
-    said = json.loads(done.stdout)
-    for number, (node, theirs) in enumerate(zip(asked, said, strict=True)):
+    kafka = json.loads(done.stdout)
+    for number, (node, theirs) in enumerate(zip(asked, kafka, strict=True)):
         assert ours(node) == theirs, f"KCLI_SEED={oracle_seed} case {number}: {node}"
-    assert [(theirs["leader"], theirs["writes"]) for theirs in said[: len(MADE)]] == [(2, 1), (-1, 1), (2, 0)]
+    elections = [(theirs["leader"], theirs["writes"]) for theirs in kafka[: len(MADE)]]
+    assert elections == [(2, 1), (-1, 1), (2, 0)]

@@ -29,8 +29,8 @@ def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None,
 
 def thrown(judged: dict[str, Any]) -> str | None:
     """Return the first exception that the judge met, at the load or the truncation."""
-    said = (judged.get(stage, {}).get("error") for stage in ("loaded", "truncated"))
-    return next(filter(None, said), None)
+    errors = (judged.get(stage, {}).get("error") for stage in ("loaded", "truncated"))
+    return next(filter(None, errors), None)
 
 
 def snapshots(report: dict[str, Any]) -> set[int]:
@@ -71,8 +71,8 @@ def facts(row: dict[str, Any], when: str) -> dict[str, Any]:
 
 def agree(row: dict[str, Any], answer: dict[str, Any], before: set[int]) -> None:
     for when, stage in (("before", "loaded"), ("after", "truncated")):
-        said = facts(row, when)
-        assert said == {name: answer[stage][name] for name in said}, stage
+        ours = facts(row, when)
+        assert ours == {name: answer[stage][name] for name in ours}, stage
     left = snapshots(answer["truncated"])
     expected = [
         {
