@@ -324,6 +324,14 @@ def test_storage_counts_what_each_group_writes(tmp_path):
     ] == ["other"]
 
 
+def test_storage_tells_apart_a_group_whose_tombstone_is_last(tmp_path):
+    """Its key ends less than a word before the end of the records."""
+    tombstones = [(group_key(group), None) for group in ("abcdb", "abcde")]
+    directory = coordinator(tmp_path / "d", batch(0, *tombstones))
+    rows = document("group", "list", "--storage", directory)["rows"]
+    assert [row["group_id"] for row in rows] == ["abcdb", "abcde"]
+
+
 def test_partitions_that_are_not_here_are_said_first(tmp_path, kcli):
     coordinator(tmp_path / "d", commit(0))
     put_topic(tmp_path / "d", "__consumer_offsets", 3)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from formats.primitives import int16, string_bytes
-from kcli.kafka.coordinator.commit_table import TYPE_SIZE, hash_bytes
+from kcli.kafka.coordinator.commit_table import TYPE_SIZE, WORD, hash_bytes
 from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords, Ints
 from kcli.kafka.coordinator.group_fold import LENGTH_SIZE, shorts
 
@@ -35,7 +35,9 @@ class StorageUse:
         records = records.subset((size <= records.key_length) & (size >= TYPE_SIZE + LENGTH_SIZE))
         size = TYPE_SIZE + LENGTH_SIZE + shorts(data, records.key_start + TYPE_SIZE)
         _, first, which = np.unique(
-            hash_bytes(records.data, records.key_start, size), return_index=True, return_inverse=True
+            hash_bytes(records.data + bytes(WORD), records.key_start, size),
+            return_index=True,
+            return_inverse=True,
         )
         sizes = records.key_length + np.maximum(records.value_length, 0)
         is_dirty = records.offset >= self._first_dirty

@@ -151,7 +151,8 @@ def _without_metadata_log(plan: StartPlan, log_dir: str, voters: Iterable[int] |
         then = "fetches the metadata from the quorum, and one that is the whole quorum begins with none"
     elif {*voters} == {plan.node_id}:
         then = "is the whole quorum, and begins with none: the metadata of the cluster is gone"
-        if plan.fates is None and plan.wait is None and all(state.locked_by is None for state in plan.log_dirs):
+        runs = any(state.locked_by is not None for state in plan.log_dirs)
+        if plan.fates is None and plan.wait is None and not runs:
             begun = _fates(plan.log_dirs, plan.start, Image(), plan.node_id, plan.config)
             plan = plan._replace(fates=begun)
     else:
