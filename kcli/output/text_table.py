@@ -8,7 +8,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
-from kcli.output.table import NO_ANSWER, draw, lacking, without_rows
+from kcli.output.table import WITHOUT_ANSWER, draw, lacking, without_rows
 from kcli.output.table.columns import findings_line
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
@@ -74,7 +74,7 @@ def draw_rows(
         logs = counted(len(failures) - len(unread), "log")
         yield sentences(screen, f"A broker would not load {logs}, whatever the batches are.", style="red")
     if unread:
-        yield sentences(screen, f"{counted(len(unread), *NO_ANSWER)}.", style="red")
+        yield sentences(screen, f"{counted(len(unread), *WITHOUT_ANSWER)}.", style="red")
     if view.where is not None:
         yield sentences(screen, "Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:

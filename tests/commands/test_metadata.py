@@ -274,7 +274,7 @@ def test_diff_of_two_moments_and_of_two_logs(kcli, tmp_path, log_dir):
 
 def test_diff_names_the_log_dir_without_a_metadata_log(kcli, tmp_path, log_dir):
     orders(tmp_path / "data", put_range(0, 3))
-    unread = f"Incomplete:1inputwasnotread({tmp_path}/{{}})."  # on as many lines as it takes
+    unread = f"Incomplete:1inputhasnoanswer({tmp_path}/{{}})."  # on as many lines as it takes
     for dirs in ((log_dir, tmp_path / "data"), (tmp_path / "data", log_dir)):
         done = kcli("metadata", "diff", *dirs, "-o", "table")
         assert (done.exit_code, "".join(done.stdout.split())) == (3, unread.format("data"))

@@ -69,7 +69,7 @@ WITHOUT_ROWS = {
 """The first line where there is no row of a type."""
 
 
-NO_ANSWER = ("input has no answer", "inputs have no answer")
+WITHOUT_ANSWER = ("input has no answer", "inputs have no answer")
 """Of one and of several: kcli could not read them, or what they hold leaves the question open."""
 LACKING_WORDS = ("Incomplete", "May be incomplete")
 """What the first line of an answer begins with that is not whole, surely or maybe."""
@@ -96,7 +96,7 @@ def lacking(row_type: str, findings: "Sequence[Finding]", failures: "Sequence[Fa
     parts = []
     if paths:
         suffix = "" if len(paths) == 1 else f" and {len(paths) - 1} more"
-        parts.append(f"{counted(len(paths), *NO_ANSWER)} ({paths[0]}{suffix})")
+        parts.append(f"{counted(len(paths), *WITHOUT_ANSWER)} ({paths[0]}{suffix})")
     if missing:
         first, remaining = missing[0], len(missing) - 1
         file = first.file if first.path != first.dir else None
