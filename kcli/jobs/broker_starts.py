@@ -19,14 +19,14 @@ from kcli.rows import Item
 
 def with_plans(request: StartRequest, plans: Iterable[StartPlan]) -> StartRequest:
     """Return a request with the fates of the plans' directories, and the metadata logs that decide them."""
-    known = tuple(plans)
+    all_plans = tuple(plans)
     paths = {
         log_dir.path: shown(plan.metadata_path)
-        for plan in known
+        for plan in all_plans
         if plan.metadata_path is not None
         for log_dir in plan.log_dirs
     }
-    return replace(request, fates=replica_fates(known, request.version), metadata_paths=paths)
+    return replace(request, fates=replica_fates(all_plans, request.version), metadata_paths=paths)
 
 
 def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) -> FileSet:
@@ -39,7 +39,7 @@ def expand(file_set: FileSet, plans: Sequence[StartPlan], selection: Selection) 
     if selection.names and not (is_any or empty or any(plan.stops or plan.wait for plan in plans)):
         return replace(file_set, targets=[])
     named = plans if file_set.named_log_dirs else ()
-    logs = [os.path.join(one.path, METADATA_DIRECTORY) for plan in named for one in plan.log_dirs]
+    logs = [os.path.join(log_dir.path, METADATA_DIRECTORY) for plan in named for log_dir in plan.log_dirs]
     unread = [
         error
         for error in unread_files(named)
@@ -63,7 +63,7 @@ def broker_findings(plans: Sequence[StartPlan]) -> Reduce:
     """Return the reduce step that says what becomes of brokers and log dirs, by all LogStarts."""
 
     def finish(parts: list[list[LogStart]]) -> tuple[list[Item], list[Finding]]:
-        logs = [log for some in parts for log in some]
-        return [], [one for plan in plans for one in findings_of_broker(plan, of_plan(plan, logs))]
+        logs = [log for unit_logs in parts for log in unit_logs]
+        return [], [finding for plan in plans for finding in findings_of_broker(plan, of_plan(plan, logs))]
 
     return at_end(finish)

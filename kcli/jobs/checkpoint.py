@@ -31,6 +31,6 @@ def show(partition: Partition) -> Yield:
         first_segment_offset=loaded.segments[0].base_offset,
         log_end_offset=loaded.log_end_offset,
         log_end_offset_source=loaded.source,
-        violations=(*[START_ABOVE_END] * loaded.emptied, *(one.name for one in violated)),
+        violations=(*[START_ABOVE_END] * loaded.emptied, *(invariant.name for invariant in violated)),
     )
     yield from contradictions(partition.target, offsets)

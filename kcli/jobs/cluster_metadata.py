@@ -97,13 +97,13 @@ class KnownMetadata(NamedTuple):
 
 def metadata_of(file_set: FileSet) -> list[KnownMetadata]:
     """Return the metadata image of each log dir among the inputs, or beside them, that has one to be read."""
-    known, beside = [], (target.metadata_dir for target in file_set.targets)
-    for log_dir in dict.fromkeys((*file_set.log_dirs, *filter(None, beside))):
+    metadata, metadata_dirs = [], (target.metadata_dir for target in file_set.targets)
+    for log_dir in dict.fromkeys((*file_set.log_dirs, *filter(None, metadata_dirs))):
         image = image_in(log_dir)
         if image is not None:
             facts = directory_facts(log_dir)
-            known.append(KnownMetadata(facts.cluster_id, facts.broker_id, log_dir, image))
-    return known
+            metadata.append(KnownMetadata(facts.cluster_id, facts.broker_id, log_dir, image))
+    return metadata
 
 
 def with_undecodable(file_set: FileSet) -> FileSet:
@@ -128,8 +128,8 @@ def with_topic_settings(file_set: FileSet, log_dir: str | None = None, *, are_gi
         for target in ([] if are_given else file_set.targets)
         if target.kind == PARTITION and target.name is not None and target.name.topic != CLUSTER_METADATA
     }
-    unknown = {place for (place, _), target in by_place.items() if cluster_image(target) is None}
-    notes = (Note("settings", shown(each)) for each in sorted(unknown))
+    unknown = {path for (path, _), target in by_place.items() if cluster_image(target) is None}
+    notes = (Note("settings", shown(path)) for path in sorted(unknown))
     failures = [*file_set.failures, *unread_metadata(by_place.values())]
     return replace(file_set, notes=[*file_set.notes, *notes], failures=failures)
 
@@ -138,31 +138,31 @@ def unread_metadata(targets: Iterable[Target]) -> list[FileError]:
     """Return of each metadata log of the targets' brokers that kcli may not read what it could not read."""
     logs = (metadata_log(target.metadata_dir, target.log_dir) for target in targets)
     answers = [metadata_in(os.path.dirname(path)) for path in dict.fromkeys(filter(None, logs))]
-    errors = (one for one in answers if isinstance(one, FileError) and one.code == NO_PERMISSION)
+    errors = (answer for answer in answers if isinstance(answer, FileError) and answer.code == NO_PERMISSION)
     return [FileError(shown(error.path), *error.args[1:]) for error in errors]
 
 
-def newest_of(known: Iterable[KnownMetadata]) -> dict[str | None, KnownMetadata]:
+def newest_of(metadata: Iterable[KnownMetadata]) -> dict[str | None, KnownMetadata]:
     """Return the newest metadata of each cluster, by its id; of equally new ones the first."""
     newest: dict[str | None, KnownMetadata] = {}
-    for one in sorted(known, key=lambda one: (one.image.epoch, one.image.offset), reverse=True):
-        newest.setdefault(one.cluster_id, one)
+    for log in sorted(metadata, key=lambda log: (log.image.epoch, log.image.offset), reverse=True):
+        newest.setdefault(log.cluster_id, log)
     return newest
 
 
-def newest_images(known: Iterable[KnownMetadata]) -> dict[str | None, Image]:
+def newest_images(metadata: Iterable[KnownMetadata]) -> dict[str | None, Image]:
     """Return the newest image of each cluster, by its id."""
-    return {cluster: one.image for cluster, one in newest_of(known).items()}
+    return {cluster: log.image for cluster, log in newest_of(metadata).items()}
 
 
-def known_settings(known: Iterable[KnownMetadata]) -> KnownSettings:
+def known_settings(metadata: Iterable[KnownMetadata]) -> KnownSettings:
     """Return what the metadata of each log dir says of its topics."""
     clusters: dict[str | None, dict[str, TopicConfig]] = {}
     log_dirs: dict[str, dict[str, TopicConfig]] = {}
-    for one in sorted(known, key=lambda metadata: -metadata.image.offset):
-        configs = topic_configs(one.image)
-        newest = clusters.setdefault(one.cluster_id, configs)
-        log_dirs[one.log_dir] = newest if configs == newest else configs  # equal ones are pickled once
+    for log in sorted(metadata, key=lambda metadata: -metadata.image.offset):
+        configs = topic_configs(log.image)
+        newest = clusters.setdefault(log.cluster_id, configs)
+        log_dirs[log.log_dir] = newest if configs == newest else configs  # equal ones are pickled once
     return KnownSettings(clusters, log_dirs)
 
 

@@ -94,8 +94,8 @@ class Bundle:
             for log_dir, name in names.items():
                 self._log_dir(archive, log_dir, name)
             if self.properties is not None:
-                given = {one.rstrip("/"): name for one, name in names.items()}
-                self._add(archive, SERVER, server_properties(self.properties, given))
+                log_dirs = {log_dir.rstrip("/"): name for log_dir, name in names.items()}
+                self._add(archive, SERVER, server_properties(self.properties, log_dirs))
             row = BundleRow(
                 out=shown(path),
                 sha256="",
@@ -108,19 +108,19 @@ class Bundle:
                 ),
                 **{name: self._count[name] for name in COUNTS},
             )
-            known = {name: value for name, value in row._asdict().items() if name not in OF_ARCHIVE}
-            known["left_out"] = [each._asdict() for each in row.left_out]
-            manifest = {"version": 1, "kcli": __version__, "bundle": known, "files": self._files}
+            summary = {name: value for name, value in row._asdict().items() if name not in OF_ARCHIVE}
+            summary["left_out"] = [entry._asdict() for entry in row.left_out]
+            manifest = {"version": 1, "kcli": __version__, "bundle": summary, "files": self._files}
             self._add(archive, BUNDLE_MANIFEST, json.dumps(manifest, indent=1).encode())
         return row._replace(sha256=hashed.sha256.hexdigest(), size=hashed.size)
 
     def _names(self) -> dict[str, str]:
         """Return the names in the bundle of log dirs, and of directories around other partitions."""
-        places = [*self.file_set.named_log_dirs]
+        directories = [*self.file_set.named_log_dirs]
         for target in self.file_set.targets:
-            places += [_place(target), *filter(None, [target.metadata_dir])]
+            directories += [_log_dir_of(target), *filter(None, [target.metadata_dir])]
         names: dict[str, str] = {}
-        for path in dict.fromkeys(places):
+        for path in dict.fromkeys(directories):
             base = name = UNUSUAL.sub("_", shown(os.path.basename(os.path.abspath(path)))) or "root"
             while name in {*names.values(), BUNDLE_MANIFEST, SERVER}:
                 name = f"{base}-{len(names) + 1}"
@@ -129,9 +129,9 @@ class Bundle:
 
     def _log_dir(self, archive: tarfile.TarFile, log_dir: str, name: str) -> None:
         """Add a log dir: its own files and the partitions that are selected; the metadata log goes along."""
-        targets = [one for one in self.file_set.targets if _place(one) == log_dir]
-        chosen = {os.path.basename(os.path.abspath(one.path)) for one in targets}
-        is_apart = any(one.log_dir is None for one in targets)
+        targets = [target for target in self.file_set.targets if _log_dir_of(target) == log_dir]
+        chosen = {os.path.basename(os.path.abspath(target.path)) for target in targets}
+        is_apart = any(target.log_dir is None for target in targets)
         self._directory(archive, name, log_dir)
         for entry in self._entries(log_dir):
             inside = f"{name}/{shown(entry.name)}"
@@ -191,12 +191,12 @@ class Bundle:
                 if kind == LOG:
                     facts.positions.append(file.size)
                     self._log = {path: facts}
-                parts = _without_payload(file, facts)
-                if parts is None:
+                chunks = _without_payload(file, facts)
+                if chunks is None:
                     self._left_out.append(LeftOut(name, file.size, OF_ZEROS))
-                body = _Body(parts or iter(()), file.size)
+                body = _Body(chunks or iter(()), file.size)
                 info = _info(name, path)
-                info.size = body.left
+                info.size = body.remaining_bytes
                 archive.addfile(info, body)  # type: ignore[arg-type]
         except FileError as error:
             self._miss(error, name)
@@ -207,9 +207,9 @@ class Bundle:
         self._count.update(facts.counts, files=1, unpacked_size=info.size)
 
     def _miss(self, error: FileError, name: str) -> None:
-        gone = removal(error)
-        self._left_out.append(LeftOut(name, None, error.message if gone is None else gone.message))
-        if gone is None:
+        change = removal(error)
+        self._left_out.append(LeftOut(name, None, error.message if change is None else change.message))
+        if change is None:
             self.failures.append(error)
 
     def _directory(self, archive: tarfile.TarFile, name: str, path: str) -> None:
@@ -233,15 +233,15 @@ def _without_payload(file: DataFile, facts: BundledFile) -> Iterator[bytes] | No
     if name.kind not in TEXTS | {PRODUCER_SNAPSHOT}:
         return None
     if file.size > WHOLE_FILE:
-        return (file.read(at, WINDOW).translate(FILLED) for at in range(0, file.size, WINDOW))
+        return (file.read(position, WINDOW).translate(FILLED) for position in range(0, file.size, WINDOW))
     data = file.read(0, file.size)
     if name.kind == PRODUCER_SNAPSHOT:
         return iter([producers_without_payload(data)])
-    beside = (parse_partition_dir(entry.name) for entry in list_entries(os.path.dirname(file.path)))
-    return iter([text_without_payload(data, name.kind, {each.topic for each in beside if each})])
+    logs = (parse_partition_dir(entry.name) for entry in list_entries(os.path.dirname(file.path)))
+    return iter([text_without_payload(data, name.kind, {log.topic for log in logs if log})])
 
 
-def _place(target: Target) -> str:
+def _log_dir_of(target: Target) -> str:
     """Return the log dir around a target, or the directory around one that lies in none."""
     return target.log_dir or os.path.dirname(os.path.abspath(target.path))
 
@@ -251,39 +251,39 @@ def _info(name: str, path: str | None = None) -> tarfile.TarInfo:
     info = tarfile.TarInfo(f"{ROOT}/{name}")
     if path is not None:
         try:
-            seconds, rest = divmod(os.stat(path).st_mtime_ns, 10**9)
+            seconds, nanoseconds = divmod(os.stat(path).st_mtime_ns, 10**9)
         except OSError:
             return info
         info.mtime = seconds
-        info.pax_headers = {"mtime": f"{seconds}.{rest:09}"}
+        info.pax_headers = {"mtime": f"{seconds}.{nanoseconds:09}"}
     return info
 
 
 class _Body:
-    """A file to be read that has so many bytes; zeros where its parts end too early, and then an `error`."""
+    """A file to be read that has so many bytes; zeros where its chunks end too early, and then an `error`."""
 
-    def __init__(self, parts: Iterator[bytes], size: int) -> None:
-        self.left = size
+    def __init__(self, chunks: Iterator[bytes], size: int) -> None:
+        self.remaining_bytes = size
         self.error: FileError | None = None
-        self._parts, self._part, self._at = parts, b"", 0
+        self._chunks, self._chunk, self._position = chunks, b"", 0
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, so many."""
-        size = min(size, self.left)
+        size = min(size, self.remaining_bytes)
         data = bytearray()
         while len(data) < size:
-            if self._at == len(self._part):
-                self._part, self._at = self._next() or bytes(size - len(data)), 0
-            piece = self._part[self._at : self._at + size - len(data)]
+            if self._position == len(self._chunk):
+                self._chunk, self._position = self._next() or bytes(size - len(data)), 0
+            piece = self._chunk[self._position : self._position + size - len(data)]
             data += piece
-            self._at += len(piece)
-        self.left -= size
+            self._position += len(piece)
+        self.remaining_bytes -= size
         return bytes(data)
 
     def _next(self) -> bytes:
-        """Return the next part that is not empty, nothing at the end."""
+        """Return the next chunk that is not empty, nothing at the end."""
         try:
-            return next(filter(None, self._parts), b"")
+            return next(filter(None, self._chunks), b"")
         except FileError as error:
             self.error = error
             return b""

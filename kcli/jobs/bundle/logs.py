@@ -105,7 +105,7 @@ def log_without_payload(file: DataFile, facts: BundledFile) -> Iterator[bytes]:
     """Yield the bytes of a log; counts in `facts`."""
     for position in _last_indexed(file.path):
         _overlay(file, position, facts)
-    at = 0
+    good_end = 0
     for item in verified_batches(file, 0):
         if isinstance(item, VerifiedBatch):
             header, position = item.batch.header, item.batch.position
@@ -114,17 +114,17 @@ def log_without_payload(file: DataFile, facts: BundledFile) -> Iterator[bytes]:
                 facts.times.append(header.max_timestamp)
             if not item.valid:
                 continue
-            yield from _damaged(file, at, position, facts)
+            yield from _damaged(file, good_end, position, facts)
             facts.counts["batches"] += 1
-            at = position + header.size
+            good_end = position + header.size
             if item.raw is not None:
                 yield _batch(item.raw, header, facts, position)
             else:
                 yield from _large_batch(file.read(position, LARGEST_HEADER), header, facts)
         elif not isinstance(item, Stop):
-            yield from _damaged(file, at, item.end, facts)
-            at = item.end
-    yield from _damaged(file, at, file.size, facts)
+            yield from _damaged(file, good_end, item.end, facts)
+            good_end = item.end
+    yield from _damaged(file, good_end, file.size, facts)
 
 
 def _batch(raw: bytes, header: BatchHeader, facts: BundledFile, position: int) -> bytes:
@@ -140,8 +140,8 @@ def _batch(raw: bytes, header: BatchHeader, facts: BundledFile, position: int) -
         facts.counts["removed_batches"] += body is None
         new = bytearray(raw[:HEADER_SIZE])
         new += WITHOUT_PAYLOAD.ljust(len(raw), b"\0")[: len(raw) - HEADER_SIZE] if body is None else body
-    for place, byte in overlaid.items():
-        new[place - position] = byte
+    for byte_position, byte in overlaid.items():
+        new[byte_position - position] = byte
     return _sealed(new, header, facts)
 
 
@@ -152,8 +152,8 @@ def _sealed(new: bytearray, header: BatchHeader, facts: BundledFile, zeros: int 
     checksum = form.checksum(memoryview(new)[form.crc_from :], 0)
     for start in range(0, zeros, WINDOW):
         checksum = form.checksum(bytes(min(WINDOW, zeros - start)), checksum)
-    at = LEGACY_CRC_AT if is_legacy(header.magic) else CRC_AT
-    new[at : at + 4] = checksum.to_bytes(4, "big")
+    crc_position = LEGACY_CRC_AT if is_legacy(header.magic) else CRC_AT
+    new[crc_position : crc_position + 4] = checksum.to_bytes(4, "big")
     return bytes(new)
 
 
@@ -164,11 +164,11 @@ def _is_decoded(header: BatchHeader, facts: BundledFile) -> bool:
 def _large_batch(head: bytes, header: BatchHeader, facts: BundledFile) -> Iterator[bytes]:
     """Yield a batch that is too large to be read at once: none of its records stays."""
     new = bytearray(head[: format_of(header.magic).layout.size]) + WITHOUT_PAYLOAD
-    rest = header.size - len(new)
+    zeros = header.size - len(new)
     facts.counts["removed_batches"] += 1
-    yield _sealed(new, header, facts, zeros=rest)
-    for start in range(0, rest, WINDOW):
-        yield bytes(min(WINDOW, rest - start))
+    yield _sealed(new, header, facts, zeros=zeros)
+    for start in range(0, zeros, WINDOW):
+        yield bytes(min(WINDOW, zeros - start))
 
 
 def _records(raw: bytes, header: BatchHeader, facts: BundledFile) -> bytes | None:
@@ -176,13 +176,13 @@ def _records(raw: bytes, header: BatchHeader, facts: BundledFile) -> bytes | Non
     try:
         body = unpacked(raw, LARGEST_BATCH)[1]
         if _is_decoded(header, facts):
-            kept = without_secrets(body, header, facts.topic)
+            records = without_secrets(body, header, facts.topic)
         else:
-            kept = without_payload(body, header.records_count)
+            records = without_payload(body, header.records_count)
     except FormatError:
         return None
     size = len(raw) - HEADER_SIZE
-    return _packed(kept, size) if header.codec and header.records_count else kept.ljust(size, b"\0")
+    return _packed(records, size) if header.codec and header.records_count else records.ljust(size, b"\0")
 
 
 def _packed(data: bytes, size: int) -> bytes | None:
@@ -202,11 +202,12 @@ def _message(raw: bytes, header: BatchHeader, facts: BundledFile) -> bytearray:
         assert opened.stream is not None, "a wrapper has a stream"
         body = bytearray(len(opened.body))
         body[opened.end : opened.end + LOG_OVERHEAD] = opened.body[opened.end : opened.end + LOG_OVERHEAD]
-        for one in messages(opened):
-            inner = _plain_message(bytes(one.data), facts.topic)
-            checksum = zlib.crc32(memoryview(inner)[MESSAGE_CRC_FROM:]) ^ (0 if is_valid(one.data) else WRONG)
+        for message in messages(opened):
+            inner = _plain_message(bytes(message.data), facts.topic)
+            mask = 0 if is_valid(message.data) else WRONG
+            checksum = zlib.crc32(memoryview(inner)[MESSAGE_CRC_FROM:]) ^ mask
             inner[LEGACY_CRC_AT : LEGACY_CRC_AT + 4] = checksum.to_bytes(4, "big")
-            body[one.position : one.position + len(inner)] = inner
+            body[message.position : message.position + len(inner)] = inner
         size = int.from_bytes(raw[opened.stream - LENGTH_SIZE : opened.stream], "big")
         packed = _packed(bytes(body), size)
         new[opened.stream : opened.stream + size] = packed or WITHOUT_PAYLOAD.ljust(size, b"\0")[:size]
@@ -218,51 +219,51 @@ def _message(raw: bytes, header: BatchHeader, facts: BundledFile) -> bytearray:
 
 def _plain_message(raw: bytes, topic: str | None) -> bytearray:
     """Return a message with key and value filled, or as `records` keeps them; their sizes stay."""
-    at = format_of(raw[MAGIC_POSITION]).layout.size
-    new = bytearray(raw[:at].ljust(len(raw), b"\0"))
+    position = format_of(raw[MAGIC_POSITION]).layout.size
+    new = bytearray(raw[:position].ljust(len(raw), b"\0"))
     key: bytes | None = None
     for is_value in (False, True):
-        start = at + LENGTH_SIZE
+        start = position + LENGTH_SIZE
         if start > len(raw):
             break
-        new[at:start] = raw[at:start]
-        size = max(int.from_bytes(raw[at:start], "big", signed=True), 0)
+        new[position:start] = raw[position:start]
+        size = max(int.from_bytes(raw[position:start], "big", signed=True), 0)
         data = raw[start : start + size]
         if len(data) < size:
             break
-        kept = value_without_secrets(topic, key, data) if is_value else key_without_secrets(topic, data)
-        new[start : start + size] = kept
-        key, at = data, start + size
+        masked = value_without_secrets(topic, key, data) if is_value else key_without_secrets(topic, data)
+        new[start : start + size] = masked
+        key, position = data, start + size
     return new
 
 
 def _damaged(file: DataFile, start: int, end: int, facts: BundledFile) -> Iterator[bytes]:
     """Yield what stays of bytes that are no good batches: where a walk goes through them, and ends."""
-    at = start
-    while at < end:
-        batch = next_batch(file, at, file.size)
-        after = end if batch is None else at + batch.size
-        new = bytearray(_unverified(file, at, facts.base))
+    position = start
+    while position < end:
+        batch = next_batch(file, position, file.size)
+        after = end if batch is None else position + batch.size
+        new = bytearray(_unverified(file, position, facts.base))
         if batch is None or after > end:
-            facts.counts["damaged_bytes"] += min(after, end) - at
+            facts.counts["damaged_bytes"] += min(after, end) - position
         else:
             facts.counts["bad_checksums"] += 1
             facts.counts["removed_batches"] += 1
             new += WITHOUT_PAYLOAD if new[MAGIC_POSITION] == LATEST else b""
-        new = new[: min(after, end) - at]
+        new = new[: min(after, end) - position]
         yield bytes(new)
-        yield from _filled(file, at + len(new), min(after, end))
-        at = after
-    if at > end:
-        _overlay(file, at, facts)
+        yield from _filled(file, position + len(new), min(after, end))
+        position = after
+    if position > end:
+        _overlay(file, position, facts)
 
 
-def _overlay(file: DataFile, at: int, facts: BundledFile) -> None:
+def _overlay(file: DataFile, position: int, facts: BundledFile) -> None:
     """Keep where a walk goes on that begins at a byte, and what it meets, up to a good batch."""
-    while 0 <= at < file.size and not leads_to_a_batch(file, at):
-        facts.overlaid.update(enumerate(_unverified(file, at, facts.base), at))
-        batch = next_batch(file, at, file.size)
-        at = file.size if batch is None else at + batch.size
+    while 0 <= position < file.size and not leads_to_a_batch(file, position):
+        facts.overlaid.update(enumerate(_unverified(file, position, facts.base), position))
+        batch = next_batch(file, position, file.size)
+        position = file.size if batch is None else position + batch.size
 
 
 def _last_indexed(path: str) -> set[int]:
@@ -275,7 +276,7 @@ def _last_indexed(path: str) -> set[int]:
         start = max(0, end - SHORT_INDEX)
         tail = index.read(start, end - start)
         last = -(-len(tail.rstrip(b"\0")) // entry) * entry
-        return {OFFSET_INDEX_ENTRY.read(tail, place - entry).position for place in {last, len(tail)} if place}
+        return {OFFSET_INDEX_ENTRY.read(tail, edge - entry).position for edge in {last, len(tail)} if edge}
     return set()
 
 
@@ -290,30 +291,30 @@ def _offset(head: Buffer, base: int | None) -> bytes:
     return FILL * LENGTH_POSITION if offset > 0 else FAR_BELOW
 
 
-def _unverified(file: DataFile, at: int, base: int | None) -> bytes:
+def _unverified(file: DataFile, position: int, base: int | None) -> bytes:
     """Return what stays of the bytes at which a walk looks and finds no good batch.
 
     That is what leads a walk on, for other bytes may be payload; numbers that are not possible become such at
     which it ends in the same way.
     """
-    head = file.read(at, LARGEST_HEADER)
-    kept = bytearray(head[: MAGIC_POSITION + 1].translate(FILLED))
-    prefix = next((each for each, _ in FOREIGN if not at and head.startswith(each)), b"")
+    head = file.read(position, LARGEST_HEADER)
+    masked = bytearray(head[: MAGIC_POSITION + 1].translate(FILLED))
+    prefix = next((signature for signature, _ in FOREIGN if not position and head.startswith(signature)), b"")
     if len(head) <= MAGIC_POSITION or prefix:
-        return prefix or bytes(kept)
-    kept[:LENGTH_POSITION] = _offset(head, base)
+        return prefix or bytes(masked)
+    masked[:LENGTH_POSITION] = _offset(head, base)
     length = int.from_bytes(head[LENGTH_POSITION:LOG_OVERHEAD], "big", signed=True)
-    kept[LENGTH_POSITION:LOG_OVERHEAD] = _bounded(length, SMALLEST_TEXT).to_bytes(4, "big", signed=True)
+    masked[LENGTH_POSITION:LOG_OVERHEAD] = _bounded(length, SMALLEST_TEXT).to_bytes(4, "big", signed=True)
     magic = magic_of(head)
-    kept[MAGIC_POSITION] = min(magic, ABOVE_LATEST) if magic >= 0 else NEGATIVE
+    masked[MAGIC_POSITION] = min(magic, ABOVE_LATEST) if magic >= 0 else NEGATIVE
     if is_legacy(magic):
         codec = head[MAGIC_POSITION + 1 : LEGACY_CODEC_AT + 1]
         with suppress(FormatError):
-            message_set(file.read(at, min(LOG_OVERHEAD + length, LARGEST_BATCH)), LARGEST_BATCH)
+            message_set(file.read(position, min(LOG_OVERHEAD + length, LARGEST_BATCH)), LARGEST_BATCH)
             codec = b"\0"  # what takes the place of its stream cannot be opened
-        return bytes(kept) + codec
+        return bytes(masked) + codec
     if magic != LATEST or len(head) < LARGEST_HEADER:
-        return bytes(kept)
+        return bytes(masked)
     header = read_header(head)
     new = NO_HEADER._replace(
         attributes=header.attributes & KNOWN_ATTRIBUTES,
@@ -322,7 +323,7 @@ def _unverified(file: DataFile, at: int, base: int | None) -> bytes:
         max_timestamp=_time(header.max_timestamp),
         records_count=_bounded(header.records_count, SMALLEST_TEXT),
     )
-    return bytes(kept[:LOG_OVERHEAD]) + BATCH.pack(new)[LOG_OVERHEAD:]
+    return bytes(masked[:LOG_OVERHEAD]) + BATCH.pack(new)[LOG_OVERHEAD:]
 
 
 def _bounded(number: int, most: int) -> int:

@@ -41,29 +41,29 @@ INT16_SIZE, FRAME_SIZE = 2, 3
 NO_LENGTH = b"\xff"
 """No length and no number of tags: what follows the first field that cannot be read stays unreadable."""
 
-Read = Callable[[list[FieldSpan]], object]
+Decode = Callable[[list[FieldSpan]], object]
 
 
 def without_secrets(body: bytes, header: BatchHeader, topic: str | None) -> bytes:
     """Return the decompressed records of a batch with what is secret filled, as many bytes."""
-    kept = bytearray(NO_LENGTH * len(body))
+    masked = bytearray(NO_LENGTH * len(body))
     key: bytes | None = None
     with suppress(FormatError):
         for span in record_parts(header, body):
-            kept[span.start : span.end] = body[span.start : span.end]
+            masked[span.start : span.end] = body[span.start : span.end]
             if span.structure.startswith("header ") and span.field in {"key", "value"}:
-                kept[span.start : span.end] = bytes(span.end - span.start)
+                masked[span.start : span.end] = bytes(span.end - span.start)
             elif span.field == "length":
                 key = None
             elif span.field == "key":
                 key = body[span.start : span.end]
-                kept[span.start : span.end] = key_without_secrets(topic, key, is_control=header.is_control)
+                masked[span.start : span.end] = key_without_secrets(topic, key, is_control=header.is_control)
             elif span.field == "value":
                 value = body[span.start : span.end]
-                kept[span.start : span.end] = value_without_secrets(
+                masked[span.start : span.end] = value_without_secrets(
                     topic, key, value, is_control=header.is_control
                 )
-    return bytes(kept)
+    return bytes(masked)
 
 
 def without_payload(body: bytes, count: int) -> bytes:
@@ -71,7 +71,7 @@ def without_payload(body: bytes, count: int) -> bytes:
 
     CorruptError or TruncatedError where they are not as Kafka reads them.
     """
-    kept = bytearray(body)
+    masked = bytearray(body)
     position = 0
 
     def fill(field: str) -> None:
@@ -80,7 +80,7 @@ def without_payload(body: bytes, count: int) -> bytes:
         if size > len(body) - position:
             raise CorruptError(position, field, f"at most {len(body) - position}", size)
         if size > 0:
-            kept[position : position + size] = bytes(size)
+            masked[position : position + size] = bytes(size)
             position += size
 
     for _ in range(count):
@@ -98,7 +98,7 @@ def without_payload(body: bytes, count: int) -> bytes:
     if position != len(body):
         raise CorruptError(position, "records", "no more bytes", len(body) - position)
     # the byte of attributes is used by no release
-    return bytes(kept)
+    return bytes(masked)
 
 
 def key_without_secrets(topic: str | None, key: bytes, *, is_control: bool = False) -> bytes:
@@ -115,7 +115,7 @@ def value_without_secrets(
 ) -> bytes:
     """Return what stays of the value of a record with this key."""
 
-    def read(spans: list[FieldSpan]) -> object:
+    def decode(spans: list[FieldSpan]) -> object:
         if is_control:
             return control_value(control_key(key).type, value, spans=spans)
         if topic == CLUSTER_METADATA:
@@ -127,24 +127,24 @@ def value_without_secrets(
     if not is_control and topic not in MASKED_TOPICS:
         return bytes(len(value))
     is_framed = not is_control and topic not in KEYS
-    return _filled(value, FRAME_SIZE if is_framed else INT16_SIZE, read)
+    return _filled(value, FRAME_SIZE if is_framed else INT16_SIZE, decode)
 
 
-def _filled(data: bytes, head: int, read: Read) -> bytes:
+def _filled(data: bytes, head: int, decode: Decode) -> bytes:
     """Return a message without its secrets, and without what is no field of it; `head` bytes stay anyway."""
     spans: list[FieldSpan] = []
     fill = b"\0"
     try:
-        read(spans)
+        decode(spans)
     except FormatError:
         fill = NO_LENGTH
-    kept = bytearray(data[:head].ljust(len(data), fill))
+    masked = bytearray(data[:head].ljust(len(data), fill))
     fields: dict[str, object] = {}
     for span in spans:
         fields[span.field] = span.value
         secret = _filler(span, fields)
-        kept[span.start : span.end] = data[span.start : span.end - len(secret)] + secret
-    return bytes(kept)
+        masked[span.start : span.end] = data[span.start : span.end - len(secret)] + secret
+    return bytes(masked)
 
 
 def _filler(span: FieldSpan, fields: dict[str, object]) -> bytes:
@@ -169,11 +169,11 @@ def _of_a_client(data: bytes, message: str) -> bytes:
     """Return what stays of the bytes of a classic member: the topics, if they are a consumer's."""
     schema = CONSUMER_PROTOCOL[message]
 
-    def read(spans: list[FieldSpan]) -> object:
+    def decode(spans: list[FieldSpan]) -> object:
         return read_message(schema, 0, data, INT16_SIZE, Collector(spans=spans))
 
     try:
-        read([])
+        decode([])
     except FormatError:
         return data[:INT16_SIZE].ljust(len(data), NO_LENGTH)
-    return _filled(data, INT16_SIZE, read)
+    return _filled(data, INT16_SIZE, decode)

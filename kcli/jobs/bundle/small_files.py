@@ -69,10 +69,10 @@ _KEPT_WORD = re.compile(
 )
 """What stays in any other line, and words that do not."""
 _FILLED_WORD = bytes(
-    ord("9" if chr(each).isdigit() else "x" if chr(each).isidentifier() else "?" if each else "\0")
-    if each < 0x80
+    ord("9" if chr(byte).isdigit() else "x" if chr(byte).isidentifier() else "?" if byte else "\0")
+    if byte < 0x80
     else 0xBF
-    for each in range(256)
+    for byte in range(256)
 )
 """What the bytes of a word become: digits stay digits, what is no ASCII is no UTF-8 either."""
 TEXTS = frozenset(
@@ -109,10 +109,10 @@ def index_without_payload(file: DataFile, kind: str, facts: BundledFile) -> Iter
     with suppress(OSError):
         has_grown = facts.log is not None and os.path.getsize(log_of(file.path)) > facts.log.positions[0]
     of_log = {} if facts.log is None else _numbers_of(facts.log, has_grown=has_grown)
-    for at in range(0, file.size, size * ENTRIES_AT_ONCE):
-        chunk = file.read(at, size * ENTRIES_AT_ONCE)
-        whole = len(chunk) - len(chunk) % size
-        rows = np.frombuffer(chunk[:whole], np.dtype(list(fields))).copy()
+    for position in range(0, file.size, size * ENTRIES_AT_ONCE):
+        chunk = file.read(position, size * ENTRIES_AT_ONCE)
+        entries_end = len(chunk) - len(chunk) % size
+        rows = np.frombuffer(chunk[:entries_end], np.dtype(list(fields))).copy()
         strange = np.zeros(len(rows), np.bool_)
         for name, form in fields:
             values, most = rows[name].astype(np.int64), LARGEST.get(name, NEAR)
@@ -131,7 +131,7 @@ def index_without_payload(file: DataFile, kind: str, facts: BundledFile) -> Iter
             rows[strange] = np.zeros(1, rows.dtype)  # of batches that a broker has appended since
         else:
             facts.counts["filled_entries"] += int(strange.sum())
-        yield rows.tobytes() + chunk[whole:].translate(FILLED)
+        yield rows.tobytes() + chunk[entries_end:].translate(FILLED)
 
 
 def log_of(path: str) -> str:
@@ -162,20 +162,20 @@ def text_without_payload(data: bytes, kind: str, topics: Container[str]) -> byte
     So is a topic of a checkpoint that is none of these.
     """
 
-    def filled(found: re.Match[bytes]) -> bytes:
-        word = found[1]
-        return found[0] if word is None else word.translate(_FILLED_WORD)
+    def filled(word_match: re.Match[bytes]) -> bytes:
+        word = word_match[1]
+        return word_match[0] if word is None else word.translate(_FILLED_WORD)
 
-    form, kept = _BROKER_LINES.get(kind), []
+    form, lines = _BROKER_LINES.get(kind), []
     for line in data.splitlines(keepends=True):
         match = form and form.fullmatch(line.strip())
         if not match:
-            kept.append(_KEPT_WORD.sub(filled, line))
+            lines.append(_KEPT_WORD.sub(filled, line))
         elif match.lastindex and match[1].decode() not in topics:
-            kept.append(match[1].translate(_FILLED_WORD).join(line.split(match[1], 1)))
+            lines.append(match[1].translate(_FILLED_WORD).join(line.split(match[1], 1)))
         else:
-            kept.append(line)
-    return b"".join(kept)
+            lines.append(line)
+    return b"".join(lines)
 
 
 def server_properties(properties: Mapping[str, str], log_dirs: Mapping[str, str]) -> bytes:
@@ -186,18 +186,18 @@ def server_properties(properties: Mapping[str, str], log_dirs: Mapping[str, str]
     """
     lines = []
     for name, value in properties.items():
-        kept = value
+        text = value
         if name in {LOG_DIRS_PROPERTY, LOG_DIR_PROPERTY, METADATA_LOG_DIR}:
-            places = [each.strip() for each in value.split(",")]
-            kept = ",".join(log_dirs.get(place.rstrip("/"), place) for place in places)
+            paths = [path.strip() for path in value.split(",")]
+            text = ",".join(log_dirs.get(path.rstrip("/"), path) for path in paths)
         elif name not in READ_BY_KCLI and may_hold_secret(BROKER, name):
             if _SETTING.fullmatch(name) is None:
                 continue
-            kept = HIDDEN
-        lines.append(f"{_escaped(name, '=: ')}={_escaped(kept)}\n")
+            text = HIDDEN
+        lines.append(f"{_escaped(name, '=: ')}={_escaped(text)}\n")
     return "".join(lines).encode("latin-1", "replace")
 
 
-def _escaped(text: str, more: str = "") -> str:
-    special = {ord(each): f"\\{each}" for each in f"\\#!{more}"}
+def _escaped(text: str, delimiters: str = "") -> str:
+    special = {ord(char): f"\\{char}" for char in f"\\#!{delimiters}"}
     return text.translate({**special, 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r"})

@@ -126,17 +126,19 @@ class CheckLog:
         if isinstance(unit.facts, SegmentFacts):
             return CheckedUnit(ScannedUnit(unit), segment=unit.facts)
         if not is_segment(unit.target):
-            return CheckedUnit(common.until_whole(unit, lambda: self.scan.read(unit), lambda one: one.error))
-        return common.until_whole(unit, lambda: self._segment(unit), lambda one: one.scanned.error)
+            return CheckedUnit(
+                common.until_whole(unit, lambda: self.scan.read(unit), lambda scan: scan.error)
+            )
+        return common.until_whole(unit, lambda: self._segment(unit), lambda checked: checked.scanned.error)
 
     def _log_dir(self, unit: Unit) -> CheckedUnit:
         target = unit.target
-        others, logs, error = start_others(target, self.request)
+        start_findings, logs, error = start_others(target, self.request)
         findings = (
             *common.log_dir_findings(target),
             *missing_directories(target),
             *lost_checkpoints(target),
-            *others,
+            *start_findings,
         )
         return CheckedUnit(ScannedUnit(unit, error=error), findings, logs=tuple(logs))
 
@@ -149,7 +151,7 @@ class CheckLog:
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
         load = LOAD_OF.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
-            loaded = common.answer(unit, lambda one: load(one, self.request.version))
+            loaded = common.answer(unit, lambda partition: load(partition, self.request.version))
             of_load = (UNLOADABLE, "TXN-")  # at what the load of a coordinator ends
             findings = tuple(finding for finding in loaded.findings if finding.code.startswith(of_load))
         if self.query is not None:
@@ -171,8 +173,8 @@ class CheckLog:
 def _is_closed(target: Target) -> bool:
     """Whether a segment is not the last of its directory."""
     directory, name = os.path.split(target.path)
-    logs = [other for other in listed(directory or ".")[0] if names.parse_file(other).kind == names.LOG]
-    return any(other > name for other in logs if is_segment(replace(target, path=other)))
+    logs = [log for log in listed(directory or ".")[0] if names.parse_file(log).kind == names.LOG]
+    return any(log > name for log in logs if is_segment(replace(target, path=log)))
 
 
 def inspect_files(partition: Partition, known: KnownSettings) -> Reporting[PartitionFiles | StartFailure]:
@@ -255,21 +257,21 @@ class DirectoryCheck(DirectoryScan):
 
     def add(self, outcome: Outcome) -> Outcome:
         """Take in the next unit of the directory; return what is found with it."""
-        part = outcome.partial
-        if isinstance(part, Unit):
-            part = CheckedUnit(ScannedUnit(part, error=outcome.error))
-        assert isinstance(part, CheckedUnit)
-        scanned = self.add_unit(outcome.number, part.scanned)
-        gone = log_targets.removed_segment(scanned.findings)
-        scanned.findings.extend(part.findings)
-        self._target = self._target or directory_of(part.scanned.unit.target)
-        if part.files is not None:
-            self._files, self._judge = part.files, PartitionJudge(self._target, part.files)
-        self._logs += part.logs
-        if gone is not None and self._judge is not None and self._files is not None:
+        checked = outcome.partial
+        if isinstance(checked, Unit):
+            checked = CheckedUnit(ScannedUnit(checked, error=outcome.error))
+        assert isinstance(checked, CheckedUnit)
+        scanned = self.add_unit(outcome.number, checked.scanned)
+        removed_base = log_targets.removed_segment(scanned.findings)
+        scanned.findings.extend(checked.findings)
+        self._target = self._target or directory_of(checked.scanned.unit.target)
+        if checked.files is not None:
+            self._files, self._judge = checked.files, PartitionJudge(self._target, checked.files)
+        self._logs += checked.logs
+        if removed_base is not None and self._judge is not None and self._files is not None:
             self._judge = PartitionJudge(self._target, self._files)  # retention took it and all before it
-        if part.segment is not None and part.segment.base != gone:
-            segment = part.segment
+        if checked.segment is not None and checked.segment.base != removed_base:
+            segment = checked.segment
             judged = segment.of_indexes if self._judge is None else self._judge.add(segment)
             scanned.findings.extend(judged)
             self._segments.append(without_details(segment))
@@ -296,7 +298,7 @@ class DirectoryCheck(DirectoryScan):
             findings += self._of_others(target, self._files, findings, log_end)
             findings += self._hanging(target)
             query = self._run.query
-            if query is not None and any((one.newest or 0) > query.now_ms for one in self._segments):
+            if query is not None and any((segment.newest or 0) > query.now_ms for segment in self._segments):
                 findings += retention_findings(Unit(number=0, targets=(target,)), query, of_compacted=False)
         self._findings += findings
         row = self._row(target, log_end)
@@ -322,7 +324,7 @@ class DirectoryCheck(DirectoryScan):
             log_end = log_end_of(self._segments, files.inspected.checkpoints)
             if any(violations(files.offsets._replace(log_end=log_end))):
                 unit = Unit(number=0, targets=(target,))
-                loaded = common.answer(unit, lambda one: start(one, exact=False)).partial
+                loaded = common.answer(unit, lambda partition: start(partition, exact=False)).partial
                 if isinstance(loaded, LoadedLog):  # a broker may have begun segments since
                     log_end = loaded.log_end_offset
         findings += contradictions(target, files.offsets._replace(log_end=log_end))
@@ -342,7 +344,9 @@ class DirectoryCheck(DirectoryScan):
         unit, known = Unit(number=0, targets=(target,)), self._run.known
         outcome = common.answer(unit, lambda partition: start_log(partition, known))
         findings = [
-            one for one in outcome.findings if one.code in OF_A_RECOVERY and one not in self._findings
+            finding
+            for finding in outcome.findings
+            if finding.code in OF_A_RECOVERY and finding not in self._findings
         ]
         loaded, self._has_records = outcome.partial, None
         if isinstance(loaded, StartFailure):
@@ -354,13 +358,13 @@ class DirectoryCheck(DirectoryScan):
 
     def _needs_start(self, files: PartitionFiles, of_whole_log: Sequence[Finding]) -> bool:
         """Whether only a start says what becomes of the log."""
-        given = files.inspected.checkpoints
+        checkpoints = files.inspected.checkpoints
         is_damaged = any(finding.severity != SEVERITIES[0] for finding in (*self._findings, *of_whole_log))
-        lacks_index = given.clean and files.inspected.log_end is None and bool(self._segments)
+        lacks_index = checkpoints.clean and files.inspected.log_end is None and bool(self._segments)
         return (
             files.needs_start
             or lacks_index
-            or needs_start(self._segments, given, files.settings, is_damaged=is_damaged)
+            or needs_start(self._segments, checkpoints, files.settings, is_damaged=is_damaged)
         )
 
     def _of_others(
@@ -389,11 +393,11 @@ class DirectoryCheck(DirectoryScan):
     def _row(self, target: Target, log_end: int | None) -> CheckRow | EpochCheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""
         notes = self._run.notes.get(target.shown, ())
-        about = {one for one in self._shown((*self._findings, *notes)) if _is_about(one, target)}
-        errors = sum(one.severity == "error" for one in about) + self._failures
-        warnings = sum(one.severity == "warning" for one in about)
+        about = {finding for finding in self._shown((*self._findings, *notes)) if _is_about(finding, target)}
+        errors = sum(finding.severity == "error" for finding in about) + self._failures
+        warnings = sum(finding.severity == "warning" for finding in about)
         result = DAMAGED if errors else WARNING if warnings else CLEAN
-        if any(one.code in FAILS_TO_LOAD for one in about):
+        if any(finding.code in FAILS_TO_LOAD for finding in about):
             result = WILL_NOT_LOAD
         counts = len(about) + self._failures, errors, warnings
         if target.kind == LOG_DIR:
@@ -425,10 +429,12 @@ def expand(file_set: FileSet) -> FileSet:
     file_set = each_once(with_damaged_states(readable))
     result = log_targets.expand(file_set, starts=True)
     log_dirs = {
-        one.path: one for one in result.targets if one.kind == LOG_DIR and one.path in file_set.named_log_dirs
+        target.path: target
+        for target in result.targets
+        if target.kind == LOG_DIR and target.path in file_set.named_log_dirs
     }
     inputs = [target for target in result.targets if target.kind != LOG_DIR]
-    inputs.sort(key=lambda one: not is_remote_metadata(one))  # before what they are about
+    inputs.sort(key=lambda target: not is_remote_metadata(target))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
     targets: list[Target] = []
     for number, target in enumerate(inputs):

@@ -18,7 +18,7 @@ from zlib import crc32
 from kcli.engine.contract import Unit
 from kcli.jobs.log_pass.log_targets import directory_of
 from kcli.jobs.log_pass.scan import is_segment
-from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.batches import EpochRun
 from kcli.kafka.integrity.checks.producers import ProducerFacts
 from kcli.kafka.integrity.checks.segments import GoodEnd, SegmentFacts
@@ -65,17 +65,19 @@ class IncrementalState:
         path = os.path.realpath(directory.path)
         segments = {_base(unit.target): unit.target for unit in logs if is_segment(unit.target)}
         files = self._files[path] = {base: _identities(target.path) for base, target in segments.items()}
-        known = self.partitions.setdefault(path, {})
-        changed = {base for base, one in known.items() if base in files and not _is_same(one[0], files[base])}
-        has_grown = all(base == max(known) and _has_grown(known[base][0], files[base]) for base in changed)
-        is_torn = any(base > min(files, default=base) for base in known.keys() - files.keys())
-        had_snapshots = any(one[-1] for one, _ in known.values())
+        state = self.partitions.setdefault(path, {})
+        changed = {
+            base for base, (ids, _) in state.items() if base in files and not _is_same(ids, files[base])
+        }
+        has_grown = all(base == max(state) and _has_grown(state[base][0], files[base]) for base in changed)
+        is_torn = any(base > min(files, default=base) for base in state.keys() - files.keys())
+        had_snapshots = any(file[-1] for file, _ in state.values())
         lost_snapshots = had_snapshots and not any(file[-1] for file in files.values())
         if is_torn or lost_snapshots or not has_grown or _has_swaps(directory):
-            known.clear()
+            state.clear()
         return [
-            replace(unit, facts=_facts(unit.target, known[base][1]))
-            if is_segment(unit.target) and (base := _base(unit.target)) in known.keys() - changed
+            replace(unit, facts=_facts(unit.target, state[base][1]))
+            if is_segment(unit.target) and (base := _base(unit.target)) in state.keys() - changed
             else unit
             for unit in logs
         ]
@@ -88,13 +90,15 @@ class IncrementalState:
         if UNPACKED in path:
             return
         files = self._files.get(path, {})
-        damaged = [one for one in findings if one.severity != SEVERITIES[0] or one.code == STALE_INDEX]
-        stems = {(one.path or "").rpartition(".")[0] for one in damaged}
-        has_producers = any(one.code.startswith(OF_PRODUCERS) for one in damaged)
+        damaged = [
+            finding for finding in findings if finding.severity != "info" or finding.code == STALE_INDEX
+        ]
+        stems = {(finding.path or "").rpartition(".")[0] for finding in damaged}
+        has_producers = any(finding.code.startswith(OF_PRODUCERS) for finding in damaged)
         self.partitions[path] = {
             segment.base: (
                 files[segment.base],
-                [None if isinstance(each, Target | ProducerFacts) else each for each in segment],
+                [None if isinstance(value, Target | ProducerFacts) else value for value in segment],
             )
             for segment in segments
             if segment.base in files and not (has_producers or segment.is_cut)
@@ -103,12 +107,12 @@ class IncrementalState:
 
     def dumps(self) -> str:
         """Return the state of partitions that are still there: version and CRC-32 in a line, then JSON."""
-        kept = {
+        partitions = {
             path: segments
             for path, segments in self.partitions.items()
             if os.path.isdir(path) or not os.path.isdir(os.path.dirname(path))
         }
-        text = json.dumps(kept, separators=(",", ":"))
+        text = json.dumps(partitions, separators=(",", ":"))
         head = {"version": STATE_VERSION, "records": self.records, "crc": crc32(text.encode())}
         return f"{json.dumps(head)}\n{text}"
 
@@ -117,19 +121,19 @@ def _loads(text: str, *, records: bool) -> dict[str, dict[int, WholeSegment]]:
     """Return the segments in a state file's text; StateError where it is none."""
     again = "remove it, and the next run reads everything once"
     try:
-        first, _, rest = text.partition("\n")
+        first, _, body = text.partition("\n")
         head = json.loads(first)
         if head["version"] != STATE_VERSION:
             raise StateError(
                 f"a state of version {head['version']}, this release writes {STATE_VERSION}: {again}"
             )
-        if head["crc"] != crc32(rest.encode()):
+        if head["crc"] != crc32(body.encode()):
             raise StateError(f"its checksum does not match: {again}")
         if records and not head["records"]:
             return {}
         return {
             path: {int(base): (files, facts) for base, (files, facts) in segments.items()}
-            for path, segments in json.loads(rest).items()
+            for path, segments in json.loads(body).items()
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StateError("this is no state that kcli check wrote") from error

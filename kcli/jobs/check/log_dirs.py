@@ -62,13 +62,13 @@ def missing_directories(target: Target) -> Iterator[Finding]:
         (HIGH_WATERMARK, facts.high_watermarks),
         (CLEANER, cleaned),
     ):
-        missing = [str(one) for one in sorted(lines or ()) if (one.topic, one.partition) not in there]
+        missing = [str(log) for log in sorted(lines or ()) if (log.topic, log.partition) not in there]
         if missing:
-            words = f"{missing[0]}: there is no such directory"
+            message = f"{missing[0]}: there is no such directory"
             if name == RECOVERY_POINT and facts.clean_shutdown:
-                words += "; it was removed after the clean stop"
+                message += "; it was removed after the clean stop"
             path = shown(os.path.join(target.path, name))
-            yield Finding("CKPT-002", words, dir=target.shown, path=path, more=len(missing) - 1)
+            yield Finding("CKPT-002", message, dir=target.shown, path=path, more=len(missing) - 1)
 
 
 def lost_checkpoints(target: Target) -> Iterator[Finding]:
@@ -80,15 +80,15 @@ def lost_checkpoints(target: Target) -> Iterator[Finding]:
     """
     facts = directory_facts(target.path)
     logs = [
-        one for one in _partition_dirs(target) or () if one.kind == NORMAL and one.topic != CLUSTER_METADATA
+        log for log in _partition_dirs(target) or () if log.kind == NORMAL and log.topic != CLUSTER_METADATA
     ]
     if not (logs and facts.clean_shutdown and facts.cluster_id is not None):
         return
     for name in (RECOVERY_POINT, *([LOG_START] if facts.is_kraft else []), HIGH_WATERMARK):
         path = os.path.join(target.path, name)
-        words = None
+        message = None
         if not os.path.lexists(path):
-            words = "the file is missing"
+            message = "the file is missing"
         elif name == RECOVERY_POINT and facts.recovery_points is not None:
             absent = sorted(
                 f"{log.topic}-{log.partition}"
@@ -96,11 +96,11 @@ def lost_checkpoints(target: Target) -> Iterator[Finding]:
                 if TopicPartition(log.topic, log.partition) not in facts.recovery_points
             )
             if absent:
-                more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-                words = f"no line of {absent[0]}{more} in it"
-        if words is not None:
-            words = f"the log dir was stopped cleanly, and {words}"
-            yield Finding("DIR-011", words, dir=target.shown, path=shown(path))
+                suffix = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+                message = f"no line of {absent[0]}{suffix} in it"
+        if message is not None:
+            message = f"the log dir was stopped cleanly, and {message}"
+            yield Finding("DIR-011", message, dir=target.shown, path=shown(path))
 
 
 def _partition_dirs(target: Target) -> set[PartitionDir] | None:
@@ -125,7 +125,9 @@ class BrokerLogDirs:
         self, file_set: FileSet, plans: Sequence[StartPlan], metadata: Sequence[KnownMetadata] = ()
     ) -> None:
         self._targets = [
-            one for one in file_set.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
+            target
+            for target in file_set.targets
+            if target.kind == PARTITION and target.name and target.name.kind == NORMAL
         ]
         self._log_dirs = {target.path: target for target in file_set.targets if target.kind == LOG_DIR}
         self._plans = plans
@@ -136,11 +138,11 @@ class BrokerLogDirs:
             for cluster_id, image in newest_images(metadata).items()
         }
         self._metadata_logs = {
-            one.cluster_id: shown(os.path.join(one.log_dir, METADATA_DIRECTORY))
-            for one in sorted(metadata, key=lambda metadata_log: metadata_log.image.offset)
+            metadata_log.cluster_id: shown(os.path.join(metadata_log.log_dir, METADATA_DIRECTORY))
+            for metadata_log in sorted(metadata, key=lambda metadata_log: metadata_log.image.offset)
         }
-        self._held: dict[str | None, list[tuple[Target, CheckRow]]] = {}
-        self._seen: dict[tuple[object, ...], str] = {}
+        self._held_rows: dict[str | None, list[tuple[Target, CheckRow]]] = {}
+        self._topic_ids: dict[tuple[object, ...], str] = {}
         self._uncleaned: dict[str | None, list[Finding]] = {}
         """By log dir the logs that are due, and that its cleaner does not come to since it stopped."""
         self._remote: dict[tuple[str | None, str, int], dict[tuple[str, str], Finding]] = {}
@@ -154,18 +156,18 @@ class BrokerLogDirs:
         still = [finding for finding in findings if finding.found == CLEANER_STOPPED]
         self._uncleaned.setdefault(target.log_dir, []).extend(still)
         if is_remote_metadata(target) and target.log_dir is not None:
-            cluster, found_here = self._facts(target.log_dir).cluster_id, findings
-            if any(one.code in NOT_ALL_READ for one in found_here) and self._has_replica(target):
+            cluster = self._facts(target.log_dir).cluster_id
+            if any(finding.code in NOT_ALL_READ for finding in findings) and self._has_replica(target):
                 return  # that one has events which contradict what this one shows
-            for one in found_here:
-                if (name := user_partition(one)) is not None:
+            for finding in findings:
+                if (name := user_partition(finding)) is not None:
                     segments = self._remote.setdefault((cluster, name.topic, name.partition), {})
-                    segments.setdefault((one.code, one.message), one)
+                    segments.setdefault((finding.code, finding.message), finding)
 
     def _has_replica(self, target: Target) -> bool:
         """Whether another log dir of the cluster has a replica of a partition."""
-        others = (one for one in self._targets if one.name == target.name and one.path != target.path)
-        clusters = {self._facts(other.log_dir).cluster_id for other in others if other.log_dir is not None}
+        copies = (copy for copy in self._targets if copy.name == target.name and copy.path != target.path)
+        clusters = {self._facts(copy.log_dir).cluster_id for copy in copies if copy.log_dir is not None}
         return target.log_dir is not None and self._facts(target.log_dir).cluster_id in clusters
 
     @cached_property
@@ -195,26 +197,27 @@ class BrokerLogDirs:
                         yield finding
         uncleaned = self._uncleaned.get(target.path)
         if uncleaned:
-            words = f"{os.path.basename(uncleaned[0].dir or '')} is {uncleaned[0].message}"
+            message = f"{os.path.basename(uncleaned[0].dir or '')} is {uncleaned[0].message}"
             path = os.path.join(target.shown, CLEANER)
-            yield Finding("DIR-012", words, target.shown, path, more=len(uncleaned) - 1)
+            yield Finding("DIR-012", message, target.shown, path, more=len(uncleaned) - 1)
 
     def holds(self, target: Target, row: CheckRow) -> bool:
         """Whether the row of a partition waits for that of its log dir: a later log may take that offline."""
         is_held = bool(self._plans) and target.log_dir in self._unread
         if is_held:
-            self._held.setdefault(target.log_dir, []).append((target, row))
+            self._held_rows.setdefault(target.log_dir, []).append((target, row))
         return is_held
 
     def rows_of(self, target: Target) -> Iterator[CheckRow]:
         """Yield the rows that were held for a log dir: of one that goes offline no whole log loads."""
-        plan = next((one for one in self._plans if target.path in {each.path for each in one.log_dirs}), None)
+        plans = (plan for plan in self._plans if target.path in {log_dir.path for log_dir in plan.log_dirs})
+        plan = next(plans, None)
         offline = {} if plan is None else offline_log_dirs(plan, of_plan(plan, self._logs))
-        for one, row in self._held.pop(target.path, ()):
+        for directory, row in self._held_rows.pop(target.path, ()):
             is_left = False
             if plan is not None and target.path in offline and row.result in {CLEAN, WARNING}:
-                log = LogStart(one.shown, one.log_dir)
-                is_left = why_not_started(plan, log, offline, self._fates.of(one).outcome) is not None
+                log = LogStart(directory.shown, directory.log_dir)
+                is_left = why_not_started(plan, log, offline, self._fates.of(directory).outcome) is not None
             yield row._replace(result=WILL_NOT_LOAD) if is_left else row
 
     def _offline(self, plan: StartPlan, starts: Sequence[LogStart]) -> Iterator[LogStart]:
@@ -250,8 +253,8 @@ class BrokerLogDirs:
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
-        named = {target.shown for target in self._targets}
-        return {path: stop for path, stop in partitions_twice(self._targets).items() if path in named}
+        inputs = {target.shown for target in self._targets}
+        return {path: stop for path, stop in partitions_twice(self._targets).items() if path in inputs}
 
     def findings(
         self, target: Target, topic_id: str | None, *, has_records: bool | None
@@ -260,8 +263,8 @@ class BrokerLogDirs:
         name = target.name
         stop = self._twice.get(target.shown)
         if stop is not None:
-            words = f"{stop.exception}: {with_remedy(stop, [*self._log_dirs])}"
-            yield Finding("START-009", words, dir=target.shown)
+            message = f"{stop.exception}: {with_remedy(stop, [*self._log_dirs])}"
+            yield Finding("START-009", message, dir=target.shown)
         if has_records is not None:
             yield from self._fates.findings(
                 target, has_topic_id=topic_id is not None, has_records=has_records
@@ -269,16 +272,16 @@ class BrokerLogDirs:
         if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
             return
         facts = self._facts(target.log_dir)
-        for one in self._remote.get((facts.cluster_id, name.topic, name.partition), {}).values():
-            yield one._replace(dir=target.shown)
+        for finding in self._remote.get((facts.cluster_id, name.topic, name.partition), {}).values():
+            yield finding._replace(dir=target.shown)
         if topic_id is None:
             return
         expected, who = self._ids.get(facts.cluster_id, {}).get(name.topic), "another partition of the topic"
         if expected is not None:
             who = self._metadata_logs[facts.cluster_id]
         elif facts.cluster_id is not None:
-            expected = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
+            expected = self._topic_ids.setdefault((facts.cluster_id, name.topic), topic_id)
         if expected not in {topic_id, None} and not is_running(target):
-            words = f"topic id {topic_id}, {who} has {expected}"
+            message = f"topic id {topic_id}, {who} has {expected}"
             path = os.path.join(target.shown, "partition.metadata")
-            yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
+            yield Finding("TOPIC-001", message, target.shown, path, None, expected, topic_id)

@@ -45,7 +45,7 @@ def unreachable_segments(
         cache = cache_of(partition, events, is_needed=False)
         epochs = load(inspected.epochs, log_end, log_start, running=True).entries
         if unreached(cache, epochs, log_start, log_end):  # but recovery may take epochs from batches
-            started = answer(Unit(number=0, targets=(target,)), lambda one: load_leader(one, cache))
+            started = answer(Unit(number=0, targets=(target,)), lambda log: load_leader(log, cache))
             yield from (finding for finding in started.findings if finding.code == "EPOCH-001")
 
 
