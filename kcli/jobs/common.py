@@ -124,8 +124,8 @@ def partition_job(
     """Make a job of `work` on a partition: it answers about that of a unit, with the same options."""
 
     @wraps(work)
-    def run(unit: Unit, /, *words: P.args, **options: P.kwargs) -> Outcome:
-        return answer(unit, lambda partition: work(partition, *words, **options))
+    def run(unit: Unit, /, *arguments: P.args, **options: P.kwargs) -> Outcome:
+        return answer(unit, lambda partition: work(partition, *arguments, **options))
 
     return run
 
@@ -136,8 +136,8 @@ def unit_job(
     """Make a job of `work` on a partition that needs the further targets of its unit, too."""
 
     @wraps(work)
-    def run(unit: Unit, /, *words: P.args, **options: P.kwargs) -> Outcome:
-        return answer(unit, lambda partition: work(partition, unit, *words, **options))
+    def run(unit: Unit, /, *arguments: P.args, **options: P.kwargs) -> Outcome:
+        return answer(unit, lambda partition: work(partition, unit, *arguments, **options))
 
     return run
 
@@ -163,14 +163,14 @@ def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
     return attempt()
 
 
-def until_whole(unit: Unit, read: Callable[[], T], error_of: Callable[[T], Failure | None]) -> T:
-    """Return what `read` finds; a whole log is read anew where a broker cut or removed files."""
-    outcome = read()
+def until_whole(unit: Unit, attempt: Callable[[], T], error_of: Callable[[T], Failure | None]) -> T:
+    """Return what an attempt finds; a whole log is read anew where a broker cut or removed files."""
+    outcome = attempt()
     for _ in range(ATTEMPTS - 1):
         error = error_of(outcome)
         if error is None or error.error != SHRANK or unit.start or unit.end:
             break
-        outcome = read()
+        outcome = attempt()
     return outcome
 
 
@@ -188,8 +188,8 @@ def _is_troubled(outcome: Outcome) -> bool:
 
 def failed(unit: Unit, error: FileError) -> Outcome:
     """Return the outcome of a unit that met an error: a finding where a running broker is the cause."""
-    places = {error.path, os.path.dirname(error.path)}
-    target = next((target for target in unit.targets if target.path in places), unit.target)
+    paths = {error.path, os.path.dirname(error.path)}
+    target = next((target for target in unit.targets if target.path in paths), unit.target)
     finding = moved(target, error)
     if finding is not None:
         return Outcome(number=unit.number, findings=[finding])
@@ -199,12 +199,12 @@ def failed(unit: Unit, error: FileError) -> Outcome:
 
 def moved(target: Target, error: FileError) -> Finding | None:
     """Return the finding about a file that a running broker removed, renamed or cut; None for others."""
-    gone = removal(error)
-    path = shown_as(target, error.path if gone is None else gone.path)
+    change = removal(error)
+    path = shown_as(target, error.path if change is None else change.path)
     directory = os.path.dirname(path) or "."
-    if gone is not None:
-        is_file = gone.path == error.path and not (target.kind == PARTITION and gone.path == target.path)
-        return Finding("LOG-014", gone.message, *((directory, path) if is_file else (path, None)))
+    if change is not None:
+        is_file = change.path == error.path and not (target.kind == PARTITION and change.path == target.path)
+        return Finding("LOG-014", change.message, *((directory, path) if is_file else (path, None)))
     if error.code == SHRANK and parse_file(os.path.basename(error.path)).kind != LOG:
         return Finding("LOG-005", error.message, directory, path, error.position)
     return None
@@ -239,15 +239,15 @@ def _sort(items: Iterator[Item | Finding], rows: list[Item], findings: list[Find
             rows.append(item)
 
 
-def other_identity(here: Partition, there: Partition) -> Iterator[Finding]:
+def other_identity(partition: Partition, other_partition: Partition) -> Iterator[Finding]:
     """Yield that two directories of one name are not of one partition: of other clusters, of other topics."""
-    for words, one, other in (
-        ("cluster", here.directory.cluster_id, there.directory.cluster_id),
-        ("topic id", topic_id_of(here), topic_id_of(there)),
+    for noun, own_id, other_id in (
+        ("cluster", partition.directory.cluster_id, other_partition.directory.cluster_id),
+        ("topic id", topic_id_of(partition), topic_id_of(other_partition)),
     ):
-        if one is not None and other is not None and one != other:
-            message = f"another {words} than {there.shown}: no replicas of one partition"
-            yield Finding("REPL-003", message, dir=here.shown, expected=other, found=one)
+        if own_id is not None and other_id is not None and own_id != other_id:
+            message = f"another {noun} than {other_partition.shown}: no replicas of one partition"
+            yield Finding("REPL-003", message, dir=partition.shown, expected=other_id, found=own_id)
 
 
 def topic_id_of(partition: Partition) -> str | None:

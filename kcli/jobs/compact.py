@@ -52,15 +52,15 @@ def compact(
         config.number("segment.index.bytes"),
         config.cleaner_keys,
     )
-    place, dropped = where(partition), list[DroppedRecord]()
+    origin, dropped = where(partition), list[DroppedRecord]()
     try:
         after = collect_findings(clean(cleaning, point), dropped if records else None)
     except BrokerError as error:
         raise FileError(error.path, FAILED, CLEANING_FAILS.format(error), error.position) from error
-    yield from (CompactRecordRow(place, *record) for record in dropped)
-    yield from (CompactSegmentRow(place, *segment) for segment in after.segments)
+    yield from (CompactRecordRow(origin, *record) for record in dropped)
+    yield from (CompactSegmentRow(origin, *segment) for segment in after.segments)
     yield CompactPartitionRow(
-        place,
+        origin,
         picked=cleanable.is_picked,
         first_dirty_offset=cleanable.first_dirty_offset,
         end_offset=cleanable.end,

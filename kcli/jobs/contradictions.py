@@ -69,11 +69,11 @@ def _not_together(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
 
 def _clusters(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
     """Yield where log dirs in one directory are of the same node id, and of different clusters."""
-    seen: dict[tuple[str, int], LogDirState] = {}
+    states: dict[tuple[str, int], LogDirState] = {}
     for state in (state for dirs in groups for state in dirs):
         if state.meta is None or state.meta.node_id is None or state.meta.cluster_id is None:
             continue
-        first = seen.setdefault((os.path.dirname(os.path.realpath(state.path)), state.meta.node_id), state)
+        first = states.setdefault((os.path.dirname(os.path.realpath(state.path)), state.meta.node_id), state)
         if first.meta is not None and first.meta.cluster_id != state.meta.cluster_id:
             ids = f"cluster.id is {state.meta.cluster_id}, {shown(first.path)} has {first.meta.cluster_id}"
             path = shown(os.path.join(state.path, META_PROPERTIES_FILE))

@@ -51,8 +51,8 @@ def counted_copies(file_set: FileSet, wants: Callable[[PartitionDir], bool] = la
         for cluster, image in images.items()
     }
     for (cluster, topic, number), targets in copies.items():
-        topic_id, known = topics.get(cluster, {}).get(topic, ("", None))
-        state = None if known is None else known.partitions.get(number)
+        topic_id, image_topic = topics.get(cluster, {}).get(topic, ("", None))
+        state = None if image_topic is None else image_topic.partitions.get(number)
         target, why = _counted(targets, topic_id, None if state is None else state.leader)
         result.targets.append(target)
         if len(targets) > 1:
@@ -74,13 +74,13 @@ def refuse_without(topic: str, counted: FileSet, file_set: FileSet) -> FileSet:
     return replace(counted, targets=[], failures=[file_set.lacking(f"no partition of {topic} is here")])
 
 
-def absent_partitions(topic: str, found: FileSet) -> Iterator[Note]:
+def absent_partitions(topic: str, file_set: FileSet) -> Iterator[Note]:
     """Yield for each cluster which partitions of a topic are not here, or that their number is unknown."""
-    counts, here = partition_counts(topic, found), _numbers(topic, found)
-    clusters = dict.fromkeys((*counts, *here))
+    counts, present = partition_counts(topic, file_set), _numbers(topic, file_set)
+    clusters = dict.fromkeys((*counts, *present))
     for cluster in clusters:
-        numbers, count = here.get(cluster, set()), counts.get(cluster)
-        place = f"of cluster {cluster}: " if len(clusters) > 1 else ""
+        numbers, count = present.get(cluster, set()), counts.get(cluster)
+        prefix = f"of cluster {cluster}: " if len(clusters) > 1 else ""
         absent = sorted({*range(max(numbers) + 1 if count is None else count)} - numbers)
         noun, verb = ("partition", "is") if len(absent) == 1 else ("partitions", "are")
         of = f" of {count}" if count is not None else ""
@@ -88,7 +88,7 @@ def absent_partitions(topic: str, found: FileSet) -> Iterator[Note]:
         unknown = "no metadata here says how many partitions it has" if count is None else ""
         if missing or unknown:
             message = "; ".join(filter(None, (missing, unknown)))
-            yield Note(ABSENT if missing else UNCOUNTED, topic, f"{place}{message}")
+            yield Note(ABSENT if missing else UNCOUNTED, topic, f"{prefix}{message}")
 
 
 def partition_counts(topic: str, file_set: FileSet) -> dict[str | None, int]:
@@ -98,11 +98,11 @@ def partition_counts(topic: str, file_set: FileSet) -> dict[str | None, int]:
         cluster or only: image.named(topic)[1]
         for cluster, image in newest_images(metadata_of(file_set)).items()
     }
-    return {cluster: len(one.partitions) for cluster, one in topics.items() if one is not None}
+    return {cluster: len(state.partitions) for cluster, state in topics.items() if state is not None}
 
 
 def _is_of(topic: str) -> Callable[[Target], bool]:
-    return lambda one: one.name is not None and (one.name.topic, one.name.kind) == (topic, NORMAL)
+    return lambda target: target.name is not None and (target.name.topic, target.name.kind) == (topic, NORMAL)
 
 
 def _numbers(topic: str, file_set: FileSet) -> dict[str | None, set[int]]:
@@ -128,7 +128,7 @@ def absent_coordinators(names: Iterable[str], topic: str, file_set: FileSet) -> 
         if number not in numbers.get(cluster, ())
     )
     unknown = [f"no metadata here says how many partitions {topic} has"] * bool(numbers.keys() - counts)
-    return "".join(f"; {one}" for one in dict.fromkeys((*absent, *unknown)))
+    return "".join(f"; {reason}" for reason in dict.fromkeys((*absent, *unknown)))
 
 
 def _counted(targets: list[Target], topic_id: str, leader: int | None) -> tuple[Target, str]:
@@ -140,13 +140,13 @@ def _counted(targets: list[Target], topic_id: str, leader: int | None) -> tuple[
         return targets[0], ""
     partitions = [Partition(target) for target in targets]
     if leader is not None:
-        partitions = [one for one in partitions if topic_id_of(one) in {None, topic_id}] or partitions
+        partitions = [copy for copy in partitions if topic_id_of(copy) in {None, topic_id}] or partitions
         for partition in partitions:
             if partition.directory.broker_id == leader:
                 return partition.target, "the leader's copy by the metadata"
     longest = max(partitions, key=_length)
-    known = "the metadata here does not know it" if leader is None else f"its leader is broker {leader}"
-    return longest.target, f"the longest log ({known})"
+    reason = "the metadata here does not know it" if leader is None else f"its leader is broker {leader}"
+    return longest.target, f"the longest log ({reason})"
 
 
 def _length(partition: Partition) -> tuple[int, int]:

@@ -61,8 +61,8 @@ def _with_file(row: DiskSumRow, partition: Partition, file: FileName, status: os
         return row._replace(
             segments=row.segments + 1,
             log_bytes=row.log_bytes + status.st_size,
-            oldest_timestamp=min(_known(row.oldest_timestamp, oldest), default=None),
-            newest_timestamp=max(_known(row.newest_timestamp, newest), default=None),
+            oldest_timestamp=min(_timestamps(row.oldest_timestamp, oldest), default=None),
+            newest_timestamp=max(_timestamps(row.newest_timestamp, newest), default=None),
         )
     if file.kind in INDEXES and not file.suffix:
         entries_bytes = _entries_bytes(path, file.kind, status.st_size)
@@ -93,7 +93,7 @@ def _times(base_offset: int, path: str, *, is_last: bool) -> tuple[int | None, i
     return None if oldest < 0 else oldest, newest
 
 
-def _known(*times: int | None) -> list[int]:
+def _timestamps(*times: int | None) -> list[int]:
     return [time for time in times if time is not None]
 
 
@@ -107,8 +107,8 @@ def sums(log_dirs: Mapping[str, str]) -> Reduce:
         groups: dict[str, DiskSumRow] = {}
         for row in rows:
             groups[row.name] = _added(groups[row.name], row) if row.name in groups else row
-        whole = (_with_cache(row, log_dirs.get(row.name)) for row in groups.values())
-        return sorted(whole, key=attrgetter("disk_bytes"), reverse=True), []
+        totals = (_with_cache(row, log_dirs.get(row.name)) for row in groups.values())
+        return sorted(totals, key=attrgetter("disk_bytes"), reverse=True), []
 
     return at_end(finish)
 
@@ -117,14 +117,14 @@ def _with_cache(row: DiskSumRow, log_dir: str | None) -> DiskSumRow:
     with suppress(OSError):
         for entry in os.scandir(os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE)) if log_dir else ():
             status = entry.stat(follow_symlinks=False)
-            other, disk = row.other_bytes + status.st_size, row.disk_bytes + status.st_blocks * BLOCK
-            row = row._replace(other_bytes=other, disk_bytes=disk)
+            other_bytes, disk = row.other_bytes + status.st_size, row.disk_bytes + status.st_blocks * BLOCK
+            row = row._replace(other_bytes=other_bytes, disk_bytes=disk)
     return row
 
 
-def _added(one: DiskSumRow, other: DiskSumRow) -> DiskSumRow:
-    return one._replace(
-        **{name: getattr(one, name) + getattr(other, name) for name in SUMMED},
-        oldest_timestamp=min(_known(one.oldest_timestamp, other.oldest_timestamp), default=None),
-        newest_timestamp=max(_known(one.newest_timestamp, other.newest_timestamp), default=None),
+def _added(total: DiskSumRow, row: DiskSumRow) -> DiskSumRow:
+    return total._replace(
+        **{name: getattr(total, name) + getattr(row, name) for name in SUMMED},
+        oldest_timestamp=min(_timestamps(total.oldest_timestamp, row.oldest_timestamp), default=None),
+        newest_timestamp=max(_timestamps(total.newest_timestamp, row.newest_timestamp), default=None),
     )

@@ -101,9 +101,9 @@ def job(work: Callable[..., Yield]) -> Callable[..., Outcome]:
 @job
 def show(partition: Partition, entries: EpochCache, log: LogBounds) -> Yield:
     """Yield one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
-    place, epoch_ends = where(partition), leader_epochs.ends(entries, log.log_end_offset)
+    origin, epoch_ends = where(partition), leader_epochs.ends(entries, log.log_end_offset)
     for entry, end in zip(entries, epoch_ends, strict=True):
-        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=log.epoch_source)
+        yield EpochRow(origin, entry.epoch, entry.start_offset, end_offset=end, source=log.epoch_source)
 
 
 def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
@@ -117,8 +117,8 @@ def _log(
     partition: Partition, epoch_source: str, log_end_offset: int | None, *, running: bool, is_file: bool
 ) -> Reporting[LogBounds]:
     if log_end_offset is not None and epoch_source == FROM_CHECKPOINT:
-        given = checkpoints(partition).log_start_offset
-        return LogBounds(epoch_source, running, given, log_end_offset, GIVEN, given, None)
+        log_start = checkpoints(partition).log_start_offset
+        return LogBounds(epoch_source, running, log_start, log_end_offset, GIVEN, log_start, None)
     # A broker that runs has recovered its log: the log ends where the file does.
     loaded = yield from start(partition, exact=not running)
     if is_file and not loaded.has_log and log_end_offset is None:
@@ -127,8 +127,8 @@ def _log(
         raise FileError(path, "no-log", f"{missing}; `epoch end-offset --log-end-offset N` needs none")
     own = loaded.log_end_offset, loaded.source
     end, source = own if log_end_offset is None else (log_end_offset, GIVEN)
-    start_offset, given = loaded.log_start_offset, loaded.checkpoints.log_start_offset
-    return LogBounds(epoch_source, running, start_offset, end, source, given, loaded)
+    start_offset, checkpointed_start = loaded.log_start_offset, loaded.checkpoints.log_start_offset
+    return LogBounds(epoch_source, running, start_offset, end, source, checkpointed_start, loaded)
 
 
 @job
@@ -141,12 +141,12 @@ def end_offset(
     fence: Fence = NO_FENCE,
 ) -> Yield:
     """Yield one row per requested epoch (None: `requested_all`): the broker's answer, and its rule."""
-    place = where(partition)
+    origin = where(partition)
     leadership = yield from leadership_of(partition, fence, entries)
     for requested in leader_epochs.requested_all(entries) if asked is None else asked:
         error, end = answer_to(requested, entries, log, fence, leadership)
         yield EndOffsetRow(
-            place,
+            origin,
             requested_epoch=requested,
             leader_epoch=end.epoch,
             end_offset=end.end_offset,
@@ -280,14 +280,14 @@ def validate_positions(
     loaded = log.loaded
     watermark = checkpoints(partition).high_watermark if loaded is None else loaded.known_high_watermark
     bounds = Bounds(log.log_start_offset, watermark)
-    place = where(partition)
+    origin = where(partition)
     leader_epoch = None if leadership is None or leadership.source != METADATA else leadership.epoch
     for position in positions:
         answer = answer_to(position.epoch, entries, log, fence, leadership)
         checked = conclude(position, answer, reset, bounds, log.log_end_offset, leader_epoch=leader_epoch)
         end = answer[1]
         yield PositionRow(
-            place,
+            origin,
             position.offset,
             position.epoch,
             outcome=checked.outcome,
@@ -318,30 +318,30 @@ def diff(partition: Partition, unit: Unit, *, running: bool = False) -> Yield:
     if len(unit.targets) == 1:
         yield report_alone(partition)
         return
-    here = yield from load_replica(partition, running=running)
-    other = Partition(unit.targets[1])
-    there = yield from load_replica(other, running=running)
-    yield from other_identity(partition, other)
-    for replica, log in ((partition, here), (other, there)):
-        if load_findings.lacks_epochs(log):
+    log = yield from load_replica(partition, running=running)
+    other_partition = Partition(unit.targets[1])
+    other_log = yield from load_replica(other_partition, running=running)
+    yield from other_identity(partition, other_partition)
+    for replica, loaded in ((partition, log), (other_partition, other_log)):
+        if load_findings.lacks_epochs(loaded):
             yield load_findings.no_epochs(replica)
         if not running:
-            yield from dropped_by_start(replica, log)
-    divergence = find_divergence(here.epochs, here.log_end_offset, there.epochs, there.log_end_offset)
-    place = where(other)
+            yield from dropped_by_start(replica, loaded)
+    divergence = find_divergence(log.epochs, log.log_end_offset, other_log.epochs, other_log.log_end_offset)
+    other_origin = where(other_partition)
     alone_from = divergence.end if divergence.offset is None else divergence.offset
     yield EpochDiffRow(
         where(partition),
-        place.dir,
-        place.broker_id,
+        other_origin.dir,
+        other_origin.broker_id,
         divergence_offset=divergence.offset,
         last_common_epoch=divergence.last_common_epoch,
-        records_only_here=records_from(here.segments, alone_from),
-        records_only_there=records_from(there.segments, alone_from),
-        log_end_offset=here.log_end_offset,
-        other_log_end_offset=there.log_end_offset,
-        epochs=_spans(here),
-        other_epochs=_spans(there),
+        records_only_here=records_from(log.segments, alone_from),
+        records_only_there=records_from(other_log.segments, alone_from),
+        log_end_offset=log.log_end_offset,
+        other_log_end_offset=other_log.log_end_offset,
+        epochs=_spans(log),
+        other_epochs=_spans(other_log),
     )
 
 
@@ -359,8 +359,8 @@ def records_from(segments: Sequence[LoadedSegment], offset: int) -> int | None:
             continue
         try:
             with segment.log() as log:
-                for place in file_batches(log, 0, segment.log_size):
-                    batch = header(log, place)
+                for in_file in file_batches(log, 0, segment.log_size):
+                    batch = header(log, in_file)
                     if batch.last_offset < offset:
                         continue
                     records = record_count(batch)

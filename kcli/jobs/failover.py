@@ -43,8 +43,8 @@ class Departure:
 def with_older(request: Departure, file_set: FileSet) -> Departure:
     """Return the same with the log dirs whose metadata is older than that of another node of the cluster."""
     images = [metadata for metadata in metadata_of(file_set) if metadata.cluster_id is not None]
-    newest = {one.log_dir for one in newest_of(images).values()}
-    return replace(request, older=frozenset(one.log_dir for one in images if one.log_dir not in newest))
+    newest = {log.log_dir for log in newest_of(images).values()}
+    return replace(request, older=frozenset(log.log_dir for log in images if log.log_dir not in newest))
 
 
 def show(unit: Unit, *, request: Departure) -> Outcome:
@@ -82,7 +82,7 @@ def _elected(
     parts: list[list[tuple[FailoverControllerRow, QuorumNode]]],
 ) -> tuple[list[FailoverControllerRow], list[Finding]]:
     """Return the rows of controllers, with the votes that each of them gets."""
-    rows = [row for part in parts for row in part]
+    rows = [row for unit_rows in parts for row in unit_rows]
     nodes = [node for _, node in rows]
     return [_voted(row, ballot_of(node, nodes, row.leader)) for row, node in rows], []
 

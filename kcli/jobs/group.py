@@ -117,15 +117,16 @@ def expand(
     only = sole_cluster(file_set.log_dirs)
     clusters = {str(cluster_of(target) or only) for target in filter(is_of_coordinator, file_set.targets)}
     if of_one and len(clusters) > 1:
-        words = f"groups of {len(clusters)} clusters, {', '.join(sorted(clusters))}: name the log dirs of one"
+        ids = ", ".join(sorted(clusters))
+        message = f"groups of {len(clusters)} clusters, {ids}: name the log dirs of one"
         return replace(
-            file_set, targets=[], failures=[FileError(shown(file_set.log_dirs[0]), "wrong-kind", words)]
+            file_set, targets=[], failures=[FileError(shown(file_set.log_dirs[0]), "wrong-kind", message)]
         )
     counted = counted_copies(file_set, lambda name: name.topic != CLUSTER_METADATA)
     result = refuse_without(CONSUMER_OFFSETS, counted, file_set)
-    others = (topic for topic in topics if topic != CONSUMER_OFFSETS)
-    more = (note for topic in others for note in absent_partitions(topic, file_set))
-    return replace(result, notes=[*result.notes, *(more if result.targets else ())])
+    other_topics = (topic for topic in topics if topic != CONSUMER_OFFSETS)
+    absence_notes = (note for topic in other_topics for note in absent_partitions(topic, file_set))
+    return replace(result, notes=[*result.notes, *(absence_notes if result.targets else ())])
 
 
 def is_of_coordinator(target: Target, topics: Container[str] = (CONSUMER_OFFSETS,)) -> bool:
@@ -136,18 +137,18 @@ def is_of_coordinator(target: Target, topics: Container[str] = (CONSUMER_OFFSETS
 def split(units: list[Unit], topics: Container[str] = (CONSUMER_OFFSETS,)) -> list[Unit]:
     """Return a unit for each coordinator's partition, the other partitions of its cluster behind it."""
     only = sole_cluster(unit.target.log_dir for unit in units)
-    others: dict[str | None, list[Target]] = {}
+    logs: dict[str | None, list[Target]] = {}
     for target in (unit.target for unit in units if not is_of_coordinator(unit.target, OFFSET_TOPICS)):
-        others.setdefault(cluster_of(target) or only, []).append(target)
+        logs.setdefault(cluster_of(target) or only, []).append(target)
     return [
-        replace(unit, number=number, targets=(unit.target, *others.get(cluster_of(unit.target) or only, ())))
+        replace(unit, number=number, targets=(unit.target, *logs.get(cluster_of(unit.target) or only, ())))
         for number, unit in enumerate(unit for unit in units if is_of_coordinator(unit.target, topics))
     ]
 
 
 def topics(units: list[Unit]) -> Iterator[str]:
     """Yield the topics whose partitions are here."""
-    yield from sorted({one.name.topic for unit in units for one in unit.targets[1:] if one.name is not None})
+    yield from sorted({log.name.topic for unit in units for log in unit.targets[1:] if log.name is not None})
 
 
 def _coordinator(partition: Partition) -> OfDirectory:
@@ -164,14 +165,14 @@ def list_groups(partition: Partition, *, query: GroupQuery = EVERY_GROUP) -> Yie
     groups = yield from query.load(partition)
     counting = groups.commits
     commits = dict(by_group(counting))
-    place = _coordinator(partition)
+    coordinator = _coordinator(partition)
     for group_id, group in groups.all_groups().items():
-        own = [one for one in commits.get(group_id, ()) if query.wants_partition(*one[:2])]
+        own = [entry for entry in commits.get(group_id, ()) if query.wants_partition(*entry[:2])]
         if query.wants(group_id) and (own or not query.selection.names):
             fields = [commit_fields(counting[key]) for _, _, key in own]
             classic, is_classic = group.fields(GROUP_METADATA), group.type == "classic"
             yield GroupRow(
-                place,
+                coordinator,
                 group_id=group_id,
                 group_type=group.type,
                 state=state_of(group),
@@ -192,20 +193,20 @@ def storage(partition: Partition, *, query: GroupQuery) -> Yield:
     """Yield a row for each type of record of each group, the largest first."""
     use = StorageUse((yield from cleaner_point(partition)))
     _, log = yield from started(partition, query.last_offset, query.last_time_ms)
-    for part in log:
-        if not isinstance(part, Marker):
-            use.take(part)
+    for item in log:
+        if not isinstance(item, Marker):
+            use.take(item)
     yield from log.findings
-    place = _coordinator(partition)
-    for one in use.largest_first():
-        if query.wants(one.group_id):
-            schema = KEYS[CONSUMER_OFFSETS].get(one.record_type)
-            kind = str(one.record_type) if schema is None else schema.name.removesuffix("Key")
-            yield GroupStorageRow(place, one.group_id, kind, *one[2:])
+    coordinator = _coordinator(partition)
+    for usage in use.largest_first():
+        if query.wants(usage.group_id):
+            schema = KEYS[CONSUMER_OFFSETS].get(usage.record_type)
+            kind = str(usage.record_type) if schema is None else schema.name.removesuffix("Key")
+            yield GroupStorageRow(coordinator, usage.group_id, kind, *usage[2:])
 
 
 def _assignor(group: FoldedGroup) -> str | None:
-    assignors = {one.get("serverAssignor") for one in group.of_type(5).values()}
+    assignors = {member.get("serverAssignor") for member in group.of_type(5).values()}
     return assignors.pop() if len(assignors) == 1 else None
 
 
@@ -223,8 +224,10 @@ def offsets(partition: Partition, unit: Unit, *, query: GroupQuery) -> Yield:
 
 def _offset_rows(partition: Partition, query: GroupQuery, logs: "KnownLogs") -> Yield:
     folded = yield from query.load(partition)
-    place, groups = _coordinator(partition), folded.all_groups()
-    pending = {key: (producer, one) for producer, own in folded.pending.items() for key, one in own.items()}
+    coordinator, groups = _coordinator(partition), folded.all_groups()
+    pending = {
+        key: (producer, commit) for producer, own in folded.pending.items() for key, commit in own.items()
+    }
     commits = folded.commits
     keys = {**commits, **folded.removed, **dict.fromkeys(pending)}
     retention = partition.target.server.offsets_retention_ms
@@ -245,7 +248,7 @@ def _offset_rows(partition: Partition, query: GroupQuery, logs: "KnownLogs") -> 
             of_log = yield from logs.columns(topic, number, fields)
             committed: tuple[Any, Any, Any, Any] = (None,) * 4 if fields is None else COMMITTED(fields)
             yield GroupOffsetRow(
-                place,
+                coordinator,
                 group_id,
                 topic,
                 number,
@@ -266,19 +269,20 @@ def _share_rows(
     if query.last_offset is not None:
         return
     states = yield from load_share_groups(partition, query.last_time_ms)
-    place, names = _coordinator(partition), _topic_names(targets)
-    for (group_id, topic_id, number), one in sorted(states.items()):
+    coordinator, names = _coordinator(partition), _topic_names(targets)
+    for (group_id, topic_id, number), state in sorted(states.items()):
         topic = names.get(topic_id, topic_id)
-        is_set = one.start_offset != UNSET
+        is_set = state.start_offset != UNSET
         is_wanted = query.wants(group_id) and query.wants_partition(topic, number)
         if not is_wanted or (query.resets and not is_set):
             continue
-        fields = {"offset": one.start_offset, "leaderEpoch": -1} if is_set else None
-        of_log = yield from logs.columns(topic, number, fields, max(one.done, 0))
+        start_offset = state.start_offset if is_set else None
+        fields = {"offset": start_offset, "leaderEpoch": -1} if is_set else None
+        of_log = yield from logs.columns(topic, number, fields, max(state.done, 0))
         yield GroupOffsetRow(
-            *(place, group_id, topic, number, one.start_offset if is_set else None, one.leader_epoch),
+            *(coordinator, group_id, topic, number, start_offset, state.leader_epoch),
             metadata=None,
-            commit_timestamp=one.timestamp,
+            commit_timestamp=state.timestamp,
             expire_timestamp=None,
             expired=False,
             **of_log,
@@ -289,7 +293,7 @@ class KnownLogs:
     """The logs that commits are about, and of which it was said already that they cannot be read."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
-        self._targets = {(one.name.topic, one.name.partition): one for one in targets if one.name is not None}
+        self._targets = {(log.name.topic, log.name.partition): log for log in targets if log.name is not None}
         self._unread: set[Target] = set()
 
     def columns(
@@ -361,9 +365,9 @@ def position_of(fields: Fields, log: LogFacts) -> str:
             newest, epochs = state.leader_epoch, (*epochs, EpochEntry(state.leader_epoch, end))
     answer = None, end_offset_for(epochs, position.epoch, end)
     result = conclude(position, answer, NO_RESET, Bounds(log.log_start_offset, end), end, leader_epoch=newest)
-    known = {VALID: VALID, UNCHECKED: VALID, OUT_OF_RANGE: OUT_OF_RANGE, RETRY: UNKNOWN}
+    positions = {VALID: VALID, UNCHECKED: VALID, OUT_OF_RANGE: OUT_OF_RANGE, RETRY: UNKNOWN}
     is_past = position.offset > end and result.outcome != RETRY  # by the epoch it goes back to the log end
-    return OUT_OF_RANGE if is_past else known.get(result.outcome, DIVERGED)
+    return OUT_OF_RANGE if is_past else positions.get(result.outcome, DIVERGED)
 
 
 # `group members`
@@ -373,18 +377,18 @@ def position_of(fields: Fields, log: LogFacts) -> str:
 def members(partition: Partition, unit: Unit, *, query: GroupQuery) -> YieldAndReturn:
     """Yield a row for each member, by group and member id; return whether the groups are here."""
     folded = yield from query.load(partition)
-    place, names = _coordinator(partition), _topic_names(unit.targets)
+    coordinator, names = _coordinator(partition), _topic_names(unit.targets)
     groups = {key: group for key, group in folded.all_groups().items() if query.wants(key)}
     for group_id, group in groups.items():
-        for one in members_of(group, names):
-            yield GroupMemberRow(place, group_id, *one)
+        for member in members_of(group, names):
+            yield GroupMemberRow(coordinator, group_id, *member)
     return bool(groups)
 
 
 def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
     """Return the topics that are known here by their ids: of the metadata, and of partition directories."""
     names: dict[str, str] = {}
-    log_dirs = dict.fromkeys(place for one in targets for place in (one.log_dir, one.metadata_dir) if place)
+    log_dirs = dict.fromkeys(path for log in targets for path in (log.log_dir, log.metadata_dir) if path)
     for image in filter(None, map(image_in, log_dirs)):
         names.update((topic_id, topic.name) for topic_id, topic in image.topics.items())
     for topic, target in {target.name.topic: target for target in targets if target.name is not None}.items():
@@ -400,7 +404,7 @@ def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
 @partition_job
 def history(partition: Partition, *, query: GroupQuery) -> YieldAndReturn:
     """Yield a row for each commit or tombstone, then pending ones; return whether the groups are here."""
-    place, changes = _coordinator(partition), list[GroupCommitRow]()
+    coordinator, changes = _coordinator(partition), list[GroupCommitRow]()
     wants = lru_cache(lambda group: query.wants(group.decode(errors="replace")))
     before: dict[CommitKey, int] = {}
 
@@ -417,7 +421,7 @@ def history(partition: Partition, *, query: GroupQuery) -> YieldAndReturn:
         group_id = group_of(key).decode(errors="replace")
         changes.append(
             GroupCommitRow(
-                *(place, group_id, record.record_offset, record.timestamp, topic, number),
+                *(coordinator, group_id, record.record_offset, record.timestamp, topic, number),
                 *(offset, previous, change_of(previous, offset)),
             )
         )
@@ -429,7 +433,7 @@ def history(partition: Partition, *, query: GroupQuery) -> YieldAndReturn:
         if wants(group_of(key)) and query.wants_partition(topic, number):
             group_id, offset = group_of(key).decode(errors="replace"), commit_fields(commit)["offset"]
             yield GroupCommitRow(
-                *(place, group_id, commit.record_offset, commit.timestamp, topic, number),
+                *(coordinator, group_id, commit.record_offset, commit.timestamp, topic, number),
                 *(offset, before.get(key), "pending"),
             )
     return any(map(query.wants, groups.all_groups()))

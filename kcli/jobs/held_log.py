@@ -231,14 +231,14 @@ class HeldLog(NamedTuple):
         except FileError as error:
             if error.code != NOT_HERE:
                 raise
-            held = self._replace(leader=leader_with(self.partition, self.loaded, metadata))
-            return held._replace(lacking=error.message if held.waits_for_copies else None)
+            log = self._replace(leader=leader_with(self.partition, self.loaded, metadata))
+            return log._replace(lacking=error.message if log.waits_for_copies else None)
         return self._replace(leader=leader)
 
     def learned(self, ends: Iterable[Ends], point: int | None = None) -> "HeldLog":
         """Return the same, as compacted where a cleaner wrote a batch; then open transactions are known."""
         ends = tuple(ends)
-        is_cleaned = not self.is_tiered and any(each.is_cleaned for each in ends)
+        is_cleaned = not self.is_tiered and any(end.is_cleaned for end in ends)
         config = self.config.cleaned(OF_BATCHES) if is_cleaned else self.config
         if "compact" in config.policy:
             follow_producers(self.loaded)
@@ -252,12 +252,12 @@ class HeldLog(NamedTuple):
             remote_end = leader.highest + 1 if is_asked else None
             bounds = DeletionBounds(self.watermark, leader.local_start, remote_end, leader.log_start_offset)
         if self.partition.state == DELETE:
-            return [LocalVerdict(each, NO_RULE, None, DIRECTORY_GOES) for each in self.segments]
+            return [LocalVerdict(segment, NO_RULE, None, DIRECTORY_GOES) for segment in self.segments]
         if self.is_stray:
-            return [LocalVerdict(each, NO_RULE, STRAY, NO_LOOK) for each in self.segments]
+            return [LocalVerdict(segment, NO_RULE, STRAY, NO_LOOK) for segment in self.segments]
         if "compact" in self.config.policy and not self.config.has_cleaner:
             reason = f"{CLEANER_ENABLE} is false: nothing deletes of a compacted log"
-            return [LocalVerdict(each, NO_RULE, CLEANER_ENABLE, reason) for each in self.segments]
+            return [LocalVerdict(segment, NO_RULE, CLEANER_ENABLE, reason) for segment in self.segments]
         limits = self.limits if self.deletes else (-1, -1)
         verdicts = delete_old_segments(self.segments, *limits, bounds, self.now_ms)
         if self.lacking is not None:
@@ -307,7 +307,7 @@ class HeldLog(NamedTuple):
         return bounds, CleanerSettings(*lags, self.config.ratio)
 
     def _cleanable(self, bounds: CleanerBounds, settings: CleanerSettings, now_ms: int) -> Cleanable:
-        times = [each.first_batch_time for each in self.ends]
+        times = [end.first_batch_time for end in self.ends]
         return find_cleanable(self.segments, times, bounds, settings, now_ms)
 
     def findings(self, verdicts: Sequence[LocalVerdict]) -> Iterator[Finding]:
@@ -340,7 +340,7 @@ class HeldLog(NamedTuple):
             producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
             what = f"the record at offset {record.offset}{producer}"
         far = first.largest_timestamp - self.now_ms
-        waiting = [each.segment for each in verdicts if each.blocked_by == first.base_offset]
+        waiting = [verdict.segment for verdict in verdicts if verdict.blocked_by == first.base_offset]
         retention_ms, retention_bytes = self.limits if self.deletes else (-1, -1)
         name = self._counting("retention.ms")
         after = f"; {name} {duration(retention_ms)} ({self.config.sources[name]}) counts from it"
@@ -351,9 +351,9 @@ class HeldLog(NamedTuple):
         elif retention_bytes >= 0:
             after += ", retention.bytes does not"
         keeps = bool(waiting) or (far > ONE_YEAR and retention_ms >= 0 > retention_bytes)
-        words = f"segment {first.base_offset}: {what} is {duration(far)} ahead of the clock{after}"
+        message = f"segment {first.base_offset}: {what} is {duration(far)} ahead of the clock{after}"
         path = shown_path(self.partition, segment.log_path or "")
-        yield Finding(KEEPING if keeps else AHEAD, words, self.partition.shown, path, more=len(ahead) - 1)
+        yield Finding(KEEPING if keeps else AHEAD, message, self.partition.shown, path, more=len(ahead) - 1)
 
     def _stuck(self) -> tuple[str, str] | None:
         """Return why the cleaner does not come to what is dirty, in a word and in words; None: it does."""
@@ -367,13 +367,13 @@ class HeldLog(NamedTuple):
         if not self._cleanable(*free, self.now_ms).is_picked:
             return None
         offset = cleanable.first_uncleanable_offset
-        place = f"the cleaner does not pass offset {offset}"
+        prefix = f"the cleaner does not pass offset {offset}"
         number = self.loaded.segments.index(segments_from(self.loaded.segments, offset)[0])
         far = self.segments[number].largest_timestamp - self.now_ms
         if cleanable.uncleanable_because == BY_LAG and far > ALLOWED_AHEAD_MS:
-            return BY_LAG, f"{place}: a timestamp {duration(far)} ahead of the clock is within {BY_LAG}"
-        held = {BY_TRANSACTION: bounds.first_unstable, BY_WATERMARK: bounds.high_watermark}
-        begins = held.get(cleanable.uncleanable_because)
+            return BY_LAG, f"{prefix}: a timestamp {duration(far)} ahead of the clock is within {BY_LAG}"
+        offsets = {BY_TRANSACTION: bounds.first_unstable, BY_WATERMARK: bounds.high_watermark}
+        begins = offsets.get(cleanable.uncleanable_because)
         if begins is not None:
             times = [segment.largest_timestamp for segment in self.segments if segment.has_timestamps]
             newest = max(
@@ -381,10 +381,10 @@ class HeldLog(NamedTuple):
             )
             age = newest - self._time_at(begins)
             if age > LONGEST_TRANSACTION_MS and cleanable.uncleanable_because == BY_TRANSACTION:
-                return BY_TRANSACTION, f"{place}: a transaction is open from there on, for {duration(age)}"
+                return BY_TRANSACTION, f"{prefix}: a transaction is open from there on, for {duration(age)}"
             if age > LONGEST_TRANSACTION_MS:
                 why = f"the high watermark is {self.watermark}, {duration(age)} behind the newest record"
-                return BY_WATERMARK, f"{place}: {why}"
+                return BY_WATERMARK, f"{prefix}: {why}"
         return None
 
     def _left_alone(self, bounds: CleanerBounds, settings: CleanerSettings) -> tuple[str, str] | None:
@@ -396,8 +396,8 @@ class HeldLog(NamedTuple):
             return None
         times = (version_of(segment.log_path or "") for segment in self.loaded.segments)
         young = (
-            one.base_offset
-            for one, version in zip(self.segments, times, strict=True)
+            segment.base_offset
+            for segment, version in zip(self.segments, times, strict=True)
             if version is None or version[0] // NS_OF_MS > alive - PATIENCE_MS
         )
         end = min(bounds.high_watermark, next(young, bounds.high_watermark))

@@ -103,7 +103,7 @@ def batch_of(segment: LoadedSegment, number: int) -> tuple[FoundBatch, str] | No
     return row, reason_of(batch.base_offset, number, is_wrapper=is_wrapper(batch))
 
 
-def at_or_after(partition: Partition, loaded: LoadedLog, asked: int, limit: int) -> Reporting[Answer]:
+def at_or_after(partition: Partition, loaded: LoadedLog, timestamp: int, limit: int) -> Reporting[Answer]:
     """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
     if loaded.is_tiered:
         message = (
@@ -111,11 +111,11 @@ def at_or_after(partition: Partition, loaded: LoadedLog, asked: int, limit: int)
             "look first"
         )
         yield Finding("LOOKUP-004", message, dir=partition.shown)
-    seen = NO_TIMESTAMP
+    latest = NO_TIMESTAMP
     segments = [segment for segment in loaded.segments if segment.log_path is not None]
     for segment in segments:
         reaches = segment.last_time_entry()[0]
-        seen = max(seen, reaches)
+        latest = max(latest, reaches)
         path = shown_path(partition, segment.log_path or "")
         if has_zero_tail(segment.time_index):
             index = shown_path(partition, segment.time_index.path or "")
@@ -128,39 +128,39 @@ def at_or_after(partition: Partition, loaded: LoadedLog, asked: int, limit: int)
                     f"no timestamp is known; the file's modification time, {reaches}, counts as the largest"
                 )
                 yield Finding("LOOKUP-001", message, dir=partition.shown, path=path, found=reaches)
-        if reaches < asked:
+        if reaches < timestamp:
             continue
         with failing_lookup():
-            answer = search(segment, asked, loaded.log_start_offset, limit)
+            answer = search(segment, timestamp, loaded.log_start_offset, limit)
         if answer is None and segment is not segments[-1]:
             message = "no such record in it; later segments are not searched"
             yield Finding("LOOKUP-002", message, dir=partition.shown, path=path)
-        if answer is None and seen >= asked:
+        if answer is None and latest >= timestamp:
             return f"not in segment: segment {segment.base_offset} alone is searched, and has no such record"
         if answer is not None:
             return answer
         break
-    return f"after all records: the largest timestamp is {seen}" if seen >= 0 else NO_TIMESTAMPS
+    return f"after all records: the largest timestamp is {latest}" if latest >= 0 else NO_TIMESTAMPS
 
 
-def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -> Answer | None:
+def search(segment: LoadedSegment, timestamp: int, start_offset: int, limit: int) -> Answer | None:
     """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits.
 
     FileRecords.searchForTimestamp reads the records of batches below the start, too, and a compressed batch
     to its end before it looks at a record: damage there fails the lookup.
     """
-    earlier = segment.time_entry(asked)[1]
+    earlier = segment.time_entry(timestamp)[1]
     position = start_of_search(segment, max(earlier, start_offset))
     with segment.log() as log:
         for in_file in file_batches(log, position, segment.log_size):
             batch = Batch(in_file.position, header(log, in_file))
-            if batch.header.max_timestamp >= asked:
+            if batch.header.max_timestamp >= timestamp:
                 records = read_records(log, batch, limit)
                 if batch.header.codec:
                     records = iter([*records])
                 for record in records:
-                    if record.timestamp >= asked and record.offset >= start_offset:
-                        return _found(segment, batch, record)
+                    if record.timestamp >= timestamp and record.offset >= start_offset:
+                        return _found_record(segment, batch, record)
     return None
 
 
@@ -180,12 +180,12 @@ def largest(loaded: LoadedLog, limit: int) -> Answer:
                     break
                 for record in read_records(log, batch, limit):
                     if record.timestamp == timestamp:
-                        return _found(segment, batch, record)
+                        return _found_record(segment, batch, record)
                 break
     return NO_TIMESTAMPS
 
 
-def _found(segment: LoadedSegment, batch: Batch, record: Record | LegacyMessage) -> FoundRecord:
+def _found_record(segment: LoadedSegment, batch: Batch, record: Record | LegacyMessage) -> FoundRecord:
     return FoundRecord(
         offset=record.offset,
         record_timestamp=record.timestamp,

@@ -7,7 +7,7 @@ from formats.names import DELETE
 from kcli.engine.contract import Unit
 from kcli.jobs.common import Yield, answer
 from kcli.kafka.findings.collector import collect_findings
-from kcli.kafka.findings.findings import SEVERITIES, Finding, Reporting
+from kcli.kafka.findings.findings import Finding, Reporting
 from kcli.kafka.integrity.checkpoints import missing_records
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import NEWEST, TIERED, StartFailure, Version
@@ -68,16 +68,16 @@ def start_others(
         return findings, [], failure
     request = replace(request, is_bounded=request.is_bounded or is_running(log_dir))
 
-    def other(partition: Partition) -> Yield:
-        given = checkpoints(partition)
-        log = yield from started_log(partition, given, request)
+    def start_other(partition: Partition) -> Yield:
+        log_checkpoints = checkpoints(partition)
+        log = yield from started_log(partition, log_checkpoints, request)
         logs[partition.shown] = log_start(partition, log)
-        yield from said_of_log(partition, given, log, request.fates)
+        yield from log_findings(partition, log_checkpoints, log, request.fates)
 
     for target in find([log_dir.path], Selection(include_leftovers=True), log_dir.server).targets:
         if target.kind == PARTITION and not request.selection.takes(target.name):
             placed = replace(target, metadata_dir=log_dir.metadata_dir)
-            outcome = answer(Unit(number=0, targets=(placed,)), other)
+            outcome = answer(Unit(number=0, targets=(placed,)), start_other)
             findings += of_a_replica(outcome.findings)
             failure = failure or outcome.error
     return findings, [*logs.values()], failure
@@ -91,16 +91,17 @@ def log_starts(file_set: FileSet, request: StartRequest) -> list[LogStart]:
 
 def of_a_replica(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that are said of a replica that was not asked for."""
-    return [one for one in findings if one.code in OF_A_REPLICA or one.severity == SEVERITIES[-1]]
+    return [finding for finding in findings if finding.code in OF_A_REPLICA or finding.severity == "error"]
 
 
 def started_log(
-    partition: Partition, given: Checkpoints, request: StartRequest
+    partition: Partition, log_checkpoints: Checkpoints, request: StartRequest
 ) -> Reporting[LoadedLog | StartFailure]:
     """Yield what a start reports; return the log that it opens, or why it does not load."""
     settings = request.settings(partition)._replace(as_deleted=partition.state == DELETE)
     exact = not request.is_bounded or is_recovered(partition)
-    return (yield from attempt(partition, start_from(partition, given, settings=settings, exact=exact)))
+    work = start_from(partition, log_checkpoints, settings=settings, exact=exact)
+    return (yield from attempt(partition, work))
 
 
 def log_start(partition: Partition, log: LoadedLog | StartFailure) -> LogStart:
@@ -112,12 +113,12 @@ def log_start(partition: Partition, log: LoadedLog | StartFailure) -> LogStart:
     return start._replace(first_unstable_offset=unstable)
 
 
-def said_of_log(
-    partition: Partition, given: Checkpoints, log: LoadedLog | StartFailure, fates: ReplicaFates
+def log_findings(
+    partition: Partition, log_checkpoints: Checkpoints, log: LoadedLog | StartFailure, fates: ReplicaFates
 ) -> Iterator[Finding]:
     """Yield what checkpoints, the snapshot of a metadata log, and the metadata say of a started log."""
     if isinstance(log, LoadedLog) and partition.state != DELETE:
-        yield from missing_records(partition, given, log)
+        yield from missing_records(partition, log_checkpoints, log)
         yield from fates.findings(
             partition.target,
             has_topic_id=PARTITION_METADATA_FILE in partition.names,

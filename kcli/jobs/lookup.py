@@ -37,13 +37,13 @@ def offset(partition: Partition, unit: Unit, *, offset: int | str, by_events: bo
         else (leader.log_start_offset, leader.local_start)
     )
     number = resolve_offset(offset, begin, loaded.log_end_offset)
-    place = where(partition)
+    origin = where(partition)
     reason = outside(number, begin, local_begin, loaded.log_end_offset)
     if reason is None:
         answer = first_batch(partition, loaded, number)
         if answer is not None:
             batch, why = answer
-            yield LookupOffsetRow(place, number, found=True, batch=batch, reason=why)
+            yield LookupOffsetRow(origin, number, found=True, batch=batch, reason=why)
             return
         reason = (
             f"{NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; "
@@ -58,7 +58,7 @@ def offset(partition: Partition, unit: Unit, *, offset: int | str, by_events: bo
             segment_id = None if segment is None else segment.metadata.segment_id
             reason += f", segment {segment_id}" if segment else ", which has no segment for it"
     yield LookupOffsetRow(
-        place, number, found=False, batch=FoundBatch(), reason=reason, remote_segment_id=segment_id
+        origin, number, found=False, batch=FoundBatch(), reason=reason, remote_segment_id=segment_id
     )
 
 
@@ -71,12 +71,12 @@ def timestamp(partition: Partition, *, timestamp: int | None, max_batch_bytes: i
             answer = largest(loaded, max_batch_bytes)
     else:
         answer = yield from at_or_after(partition, loaded, timestamp, max_batch_bytes)
-    place = where(partition)
+    origin = where(partition)
     if isinstance(answer, str):
-        yield LookupTimestampRow(place, timestamp, found=False, record=FoundRecord(), reason=answer)
+        yield LookupTimestampRow(origin, timestamp, found=False, record=FoundRecord(), reason=answer)
     else:
         record = answer._replace(path=shown_path(partition, answer.path or ""))
-        yield LookupTimestampRow(place, timestamp, found=True, record=record, reason=FOUND)
+        yield LookupTimestampRow(origin, timestamp, found=True, record=record, reason=FOUND)
 
 
 def _led(

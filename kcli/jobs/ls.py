@@ -9,7 +9,7 @@ from dataclasses import replace
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, FileName
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import YieldAndReturn, answer_once, failure_of, moved, topic_id_of, undisturbed, where
-from kcli.jobs.log_starts import StartRequest, bounded_start, log_start, said_of_log, start_others
+from kcli.jobs.log_starts import StartRequest, bounded_start, log_findings, log_start, start_others
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.partition_start import attempt
@@ -68,7 +68,7 @@ def _row(partition: Partition, problems: list[FileError], request: StartRequest)
         disk_bytes += status.st_blocks * BLOCK
         leftovers += file.is_inactive
     index_bytes = sum(sizes[kind] for kind in INDEXES)
-    given = checkpoints(partition)
+    log_checkpoints = checkpoints(partition)
     started: LoadedLog | StartFailure | None = None
     try:
         started = yield from attempt(partition, bounded_start(partition, recover=not request.is_bounded))
@@ -99,7 +99,7 @@ def _row(partition: Partition, problems: list[FileError], request: StartRequest)
     if started is None:
         return []
     try:
-        yield from said_of_log(partition, given, started, request.fates)
+        yield from log_findings(partition, log_checkpoints, started, request.fates)
     except FileError as error:
         problems.append(error)
     return [log_start(partition, started)]

@@ -126,9 +126,8 @@ class CheckLog:
         if isinstance(unit.facts, SegmentFacts):
             return CheckedUnit(ScannedUnit(unit), segment=unit.facts)
         if not is_segment(unit.target):
-            return CheckedUnit(
-                common.until_whole(unit, lambda: self.scan.read(unit), lambda scan: scan.error)
-            )
+            scanned = common.until_whole(unit, lambda: self.scan.read(unit), lambda scan: scan.error)
+            return CheckedUnit(scanned)
         return common.until_whole(unit, lambda: self._segment(unit), lambda checked: checked.scanned.error)
 
     def _log_dir(self, unit: Unit) -> CheckedUnit:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import YieldAndReturn, partition_job, where
-from kcli.jobs.log_starts import StartRequest, log_start, of_a_replica, said_of_log, started_log
+from kcli.jobs.log_starts import StartRequest, log_findings, log_start, of_a_replica, started_log
 from kcli.kafka.integrity.checkpoints import LOST_END
 from kcli.kafka.integrity.known_producers import forgotten_producers
 from kcli.kafka.kraft.fates import DELETE_DIRECTORY
@@ -73,7 +73,7 @@ def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
     else:
         given = given._replace(clean=request.shutdown == CLEAN)
     log = yield from started_log(partition, given, request)
-    findings = list(said_of_log(partition, given, log, request.fates))
+    findings = list(log_findings(partition, given, log, request.fates))
     metadata_path = request.metadata_paths.get(partition.target.log_dir or "")
     row = StartupRow(StartedWhere(*where(partition)), LOADS, clean=given.clean, metadata_path=metadata_path)
     needed = 0
