@@ -53,9 +53,9 @@ def ends_of(segment: LoadedSegment, *, with_last: bool = True) -> Ends:
     if segment.log_path is None or not segment.log_size:
         return ends
     with segment.log() as log:
-        for read in (_beginning, _end) if with_last else (_beginning,):
+        for reader in (_beginning, _end) if with_last else (_beginning,):
             try:
-                ends = read(log, segment, ends)
+                ends = reader(log, segment, ends)
             except BrokerError as error:
                 ends = ends._replace(broken=str(error))
     return ends
@@ -63,7 +63,7 @@ def ends_of(segment: LoadedSegment, *, with_last: bool = True) -> Ends:
 
 def _beginning(log: DataFile, segment: LoadedSegment, ends: Ends) -> Ends:
     walk = file_batches(log, 0, segment.log_size, ahead=LARGEST_HEADER)
-    batches = (Batch(each.position, header(log, each)) for each in walk)
+    batches = (Batch(in_file.position, header(log, in_file)) for in_file in walk)
     first = next(batches, None)
     if first is None:
         return ends
@@ -80,9 +80,9 @@ def _end(log: DataFile, segment: LoadedSegment, ends: Ends) -> Ends:
         last = tail.next_offset - 1
     else:  # its index leads past its log
         batches = file_batches(log, 0, segment.log_size)
-        end = max((each.position + each.size for each in batches), default=0)
-    left = segment.log_size - end
-    torn = NOT_WHOLE.format(left, end) if left else None
+        end = max((in_file.position + in_file.size for in_file in batches), default=0)
+    remaining_bytes = segment.log_size - end
+    torn = NOT_WHOLE.format(remaining_bytes, end) if remaining_bytes else None
     return ends._replace(last_offset=last, broken=ends.broken or torn)
 
 
@@ -149,7 +149,7 @@ def first_horizon(loaded: LoadedLog, first_dirty: int) -> int | None:
             )
             for batch in stamped:
                 records = read_records(log, batch, LARGEST_BATCH)
-                if any(isinstance(each, Record) and each.value is None for each in records):
+                if any(isinstance(record, Record) and record.value is None for record in records):
                     horizons.append(batch.header.base_timestamp)
     return min(horizons, default=None)
 

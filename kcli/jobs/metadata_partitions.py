@@ -99,8 +99,8 @@ def cluster_of(target: Target) -> str | None:
 
 def sole_cluster(log_dirs: Iterable[str | None]) -> str | None:
     """Return the one cluster id that log dirs have: those without one are of it. None of several."""
-    known = {directory_facts(log_dir).cluster_id for log_dir in log_dirs if log_dir is not None} - {None}
-    return known.pop() if len(known) == 1 else None
+    ids = {directory_facts(log_dir).cluster_id for log_dir in log_dirs if log_dir is not None} - {None}
+    return ids.pop() if len(ids) == 1 else None
 
 
 _Key: TypeAlias = tuple[int | str, str | None]
@@ -108,10 +108,10 @@ _Key: TypeAlias = tuple[int | str, str | None]
 
 def by_metadata_partition(targets: Iterable[Target]) -> dict[_Key, list[Target]]:
     """Return the files of each metadata partition by number and cluster; others by their directory."""
-    given = [(target, metadata_partition(target), cluster_of(target)) for target in targets]
-    only = sole_cluster(target.log_dir for target, _, _ in given)
+    files = [(target, metadata_partition(target), cluster_of(target)) for target in targets]
+    only = sole_cluster(target.log_dir for target, _, _ in files)
     groups: dict[_Key, list[Target]] = {}
-    for target, number, cluster in given:
+    for target, number, cluster in files:
         key = file_place(target)[0] if number is None else number
         groups.setdefault((key, cluster or only), []).append(target)
     return groups
@@ -130,8 +130,8 @@ def partition_units(units: Iterable[Unit]) -> list[Unit]:
 
 def _by_directory(files: Sequence[Target]) -> tuple[Target, ...]:
     order: dict[str, int] = {}
-    places = [(order.setdefault(directory, len(order)), name) for directory, name in map(file_place, files)]
-    return tuple(file for _, file in sorted(zip(places, files, strict=True), key=itemgetter(0)))
+    keys = [(order.setdefault(directory, len(order)), name) for directory, name in map(file_place, files)]
+    return tuple(file for _, file in sorted(zip(keys, files, strict=True), key=itemgetter(0)))
 
 
 # The events

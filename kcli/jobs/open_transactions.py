@@ -70,9 +70,9 @@ def opened(
     """
     if partition.topic == TRANSACTION_STATE:
         states = yield from load_transactions(partition)
-        place = partition.directory.cluster_id, partition.number or 0
-        one = CoordinatorStates(*place, states.states, states.is_whole, states.is_damaged)
-        return JoinedFacts(coordinators=(one,))
+        key = partition.directory.cluster_id, partition.number or 0
+        coordinator = CoordinatorStates(*key, states.states, states.is_whole, states.is_damaged)
+        return JoinedFacts(coordinators=(coordinator,))
     loaded = yield from load_producers(partition, known.of(partition, now_ms=now_ms))
     at_ms = now_ms if age_at_ms is None and is_running(partition.target) else age_at_ms
     return JoinedFacts(rows=tuple(_open_rows(partition, loaded, at_ms)))
@@ -85,14 +85,14 @@ def _open_rows(
     state = loaded.producers
     if not state.ongoing:
         return
-    stable, place = max(min(state.ongoing), loaded.log_start_offset), where(partition)
+    stable, origin = max(min(state.ongoing), loaded.log_start_offset), where(partition)
     waiting = data_records(loaded, stable)
     if age_at_ms is None:
         age_at_ms = max(producer.last_timestamp for producer in state.producers.values())
     for start_offset, producer_id in sorted(state.ongoing.items()):
         producer = state.producers[producer_id]
         row = OpenTransactionRow(
-            place,
+            origin,
             producer_id=producer_id,
             producer_epoch=producer.epoch,
             coordinator_epoch=producer.coordinator_epoch,
@@ -127,19 +127,19 @@ class Coordinators:
     """
 
     def __init__(
-        self, known: Iterable[CoordinatorStates], file_set: FileSet, now_ms: int, longest_ms: int
+        self, coordinators: Iterable[CoordinatorStates], file_set: FileSet, now_ms: int, longest_ms: int
     ) -> None:
         self._now_ms, self._longest_ms = now_ms, longest_ms
         self._partitions = partition_counts(TRANSACTION_STATE, file_set)
         self._only = only = sole_cluster(file_set.log_dirs)
-        self._here = {cluster_of(one) or only for one in coordinating(file_set)}
-        self._whole: dict[str | None, set[int]] = {}
+        self._clusters = {cluster_of(target) or only for target in coordinating(file_set)}
+        self._complete: dict[str | None, set[int]] = {}
         self._states: dict[str | None, dict[int, tuple[str, TransactionState]]] = {}
         self._damaged: set[tuple[str | None, str]] = set()
-        for coordinator in known:
+        for coordinator in coordinators:
             cluster_id = coordinator.cluster_id or only
-            whole = self._whole.setdefault(cluster_id, set())
-            whole.update([coordinator.number] if coordinator.is_whole else [])
+            numbers = self._complete.setdefault(cluster_id, set())
+            numbers.update([coordinator.number] if coordinator.is_whole else [])
             by_producer = self._states.setdefault(cluster_id, {})
             by_producer.update((state.producer_id, (key, state)) for key, state in coordinator.states.items())
             self._damaged.update((cluster_id, key) for key in coordinator.states if coordinator.is_damaged)
@@ -148,14 +148,14 @@ class Coordinators:
         """Return a row with what the coordinator says of it, and whether it hangs."""
         _, _, cluster_id, topic, number = row.where
         cluster_id = cluster_id or self._only
-        found = self._states.get(cluster_id, {}).get(row.producer_id)
-        if found is None:
+        entry = self._states.get(cluster_id, {}).get(row.producer_id)
+        if entry is None:
             hanging, reason = self._unknown(row, cluster_id, age)
         else:
-            transactional_id, state = found
-            place = TopicPartition(topic or "", number or 0)
-            hanging = not holds(state, place, row.producer_id, row.producer_epoch)
-            reason = self._said(transactional_id, state, place, hanging=hanging)
+            transactional_id, state = entry
+            topic_partition = TopicPartition(topic or "", number or 0)
+            hanging = not holds(state, topic_partition, row.producer_id, row.producer_epoch)
+            reason = self._reason(transactional_id, state, topic_partition, hanging=hanging)
             if (cluster_id, transactional_id) in self._damaged:
                 hanging, reason = None, f"{reason}, but the log of its coordinator is damaged"
             elif (
@@ -173,22 +173,22 @@ class Coordinators:
 
     def _unknown(self, row: OpenTransactionRow, cluster_id: str | None, age: int) -> tuple[bool | None, str]:
         """Return whether a transaction hangs whose producer id no coordinator here knows, and why."""
-        read, count = self._whole.get(cluster_id, set()), self._partitions.get(cluster_id)
-        if count is not None and read >= set(range(count)):
+        numbers, count = self._complete.get(cluster_id, set()), self._partitions.get(cluster_id)
+        if count is not None and numbers >= set(range(count)):
             return True, f"no transactional id has producer id {row.producer_id}"
-        if cluster_id in self._here:
-            known = "the partitions" if count is None else f"{len(read)} of {count} partitions"
-            elsewhere = f"{known} of {TRANSACTION_STATE} here do not know its producer id"
+        if cluster_id in self._clusters:
+            partitions = "the partitions" if count is None else f"{len(numbers)} of {count} partitions"
+            elsewhere = f"{partitions} of {TRANSACTION_STATE} here do not know its producer id"
             return None, f"{elsewhere}, and others are damaged or elsewhere"
         lacking = f"no partition of {TRANSACTION_STATE} is here"
         if age > self._longest_ms:
             return True, f"{lacking}, and its producer wrote nothing for {duration(age)}"
         return None, lacking
 
-    def _said(self, key: str, state: TransactionState, place: TopicPartition, *, hanging: bool) -> str:
+    def _reason(self, key: str, state: TransactionState, partition: TopicPartition, *, hanging: bool) -> str:
         """Return what the coordinator of a transactional id says of a partition."""
         if hanging:
-            side = "with" if place in state.partitions else "without"
+            side = "with" if partition in state.partitions else "without"
             return f"{key} is {state.state} in epoch {state.producer_epoch}, {side} this partition"
         if state.state in PREPARED:
             return f"{key} is {state.state}: the coordinator has still to write the marker"
@@ -199,7 +199,7 @@ class Coordinators:
 
 def coordinating(file_set: FileSet) -> list[Target]:
     """Return the partitions of __transaction_state among the inputs."""
-    return [one for one in file_set.targets if one.name and one.name.topic == TRANSACTION_STATE]
+    return [target for target in file_set.targets if target.name and target.name.topic == TRANSACTION_STATE]
 
 
 class OpenTransactions:
@@ -214,9 +214,9 @@ class OpenTransactions:
 
     def __call__(self, parts: list[JoinedFacts]) -> tuple[list[Item], list[Finding]]:
         """Return the rows of all open transactions, and which coordinators are not here to know of them."""
-        known = self._coordinators(state for part in parts for state in part.coordinators)
+        coordinators = self._coordinators(state for facts in parts for state in facts.coordinators)
         rows: list[Item] = []
-        for row in starmap(known.joined, (row for part in parts for row in part.rows)):
+        for row in starmap(coordinators.joined, (row for facts in parts for row in facts.rows)):
             rows += self._again(row) if row.hanging and is_running(self._targets[row.where.dir]) else [row]
         are_known = all(isinstance(row, OpenTransactionRow) and row.transactional_id for row in rows)
         return rows, [] if are_known else self._absent
@@ -235,8 +235,8 @@ class OpenTransactions:
 
     @cached_property
     def _settled(self) -> Coordinators:
-        facts = map(self._opened, self._coordinating)
-        return self._coordinators(state for one in facts for state in one.coordinators)
+        answers = map(self._opened, self._coordinating)
+        return self._coordinators(state for facts in answers for state in facts.coordinators)
 
     def _read(self, target: Target) -> Iterator[OpenTransactionRow]:
         return starmap(self._settled.joined, self._opened(target).rows)
@@ -244,12 +244,12 @@ class OpenTransactions:
     def _again(self, row: OpenTransactionRow) -> list[OpenTransactionRow]:
         """Return the row of a transaction that is still open after its coordinator was read once more."""
         key = row.producer_id, row.start_offset
-        again = self._read(self._targets[row.where.dir])
-        return [one for one in again if (one.producer_id, one.start_offset) == key]
+        rows = self._read(self._targets[row.where.dir])
+        return [candidate for candidate in rows if (candidate.producer_id, candidate.start_offset) == key]
 
 
 def hanging_transactions(file_set: FileSet) -> Callable[[Target], list[OpenTransactionRow]]:
     """Return what says which open transactions of a partition among those found hang."""
     coordinators = counted_copies(file_set, lambda name: name.topic == TRANSACTION_STATE)
-    known = OpenTransactions(coordinators, time.time_ns() // 1_000_000)
-    return lambda target: known.hanging(target, file_set)
+    transactions = OpenTransactions(coordinators, time.time_ns() // 1_000_000)
+    return lambda target: transactions.hanging(target, file_set)

@@ -23,8 +23,8 @@ WRITTEN_RANGE = 64 << 20  # bytes of a log whose rows workers write: every range
 
 def split_logs(units: Sequence[Unit], size: int) -> list[Unit]:
     """Return units with large logs in ranges of about `size` bytes; the ranges of a log are a group."""
-    ranges = [replace(each, group=group) for group, unit in enumerate(units) for each in cut(unit, size)]
-    return [replace(each, number=number) for number, each in enumerate(ranges)]
+    ranges = [replace(piece, group=group) for group, unit in enumerate(units) for piece in cut(unit, size)]
+    return [replace(piece, number=number) for number, piece in enumerate(ranges)]
 
 
 def drop_after_end(left: Outcome | None, right: Outcome | None) -> Outcome:
@@ -50,24 +50,24 @@ def _has_ended(outcome: Outcome) -> bool:
 
 def cut(unit: Unit, size: int) -> Iterator[Unit]:
     """Yield units of a log in ranges of about `size` bytes, cut where batches of right checksum begin."""
-    for start, end in pairwise([0, *_places(unit.target, size), 0]):
+    for start, end in pairwise([0, *_cuts(unit.target, size), 0]):
         yield replace(unit, start=start, end=end)
 
 
-def _places(target: Target, size: int) -> list[int]:
+def _cuts(target: Target, size: int) -> list[int]:
     """Return positions about `size` apart at which whole batches begin; none where these are unknown."""
-    places: list[int] = []
+    cuts: list[int] = []
     try:
         path, base = sibling(target, "index"), file_name(target).base_offset
         if target.kind != LOG or path is None or base is None or os.path.getsize(target.path) < 2 * size:
-            return places
+            return cuts
         with DataFile(target.path) as file, OffsetIndexFile(path, base) as index:
             entries = index.valid_entries(file.size)
             for position in range(size, file.size - size // 2, size):
                 slot = bisect_left(range(entries), position, key=index.position)
-                place = index.position(slot) if slot < entries else 0
-                if place > (places[-1] if places else 0) and leads_to_a_batch(file, place):
-                    places.append(place)
+                batch_position = index.position(slot) if slot < entries else 0
+                if batch_position > (cuts[-1] if cuts else 0) and leads_to_a_batch(file, batch_position):
+                    cuts.append(batch_position)
     except (OSError, FileError):
-        return places
-    return places
+        return cuts
+    return cuts

@@ -46,22 +46,22 @@ def expand(file_set: FileSet, *, starts: bool = False) -> FileSet:
         for log in [target, *logs] if starts and target.kind != REMOTE_SEGMENTS else logs:
             name = "" if log.kind == PARTITION else os.path.basename(log.path)
             files.setdefault(name, _beside(next(iter(files.values())), log, name) if files else log)
-    result.targets.extend(files[name] for files in directories.values() for name in sorted(files, key=_place))
+    result.targets.extend(files[name] for files in directories.values() for name in sorted(files, key=_order))
     return result
 
 
 def _logs(target: Target) -> tuple[list[Target], list[Note]]:
     """Return the logs of a directory, else the target itself, and notes on entries only named like one."""
     if target.kind == REMOTE_SEGMENTS:
-        files, others = listed(target.path)
+        files, other_names = listed(target.path)
     else:
-        files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
+        files, other_names = listed_log(target.path) if target.kind == PARTITION else ([], [])
     is_partition = target.kind == PARTITION
     opened = opened_files(Partition(target), files) if is_partition else {name: name for name in files}
     logs = [entry_of(target, name, LOG) for name, new in opened.items() if _is_log(new)]
     # names of remote segments are none of a log
     names = [] if target.kind == REMOTE_SEGMENTS else files
-    return logs or [target], list(unexpected_names(target, names, others))
+    return logs or [target], list(unexpected_names(target, names, other_names))
 
 
 def unread(file_set: FileSet) -> frozenset[str]:
@@ -78,7 +78,8 @@ def unread(file_set: FileSet) -> frozenset[str]:
 
 def removed_segment(findings: Iterable[Finding]) -> int | None:
     """Return the base offset of a segment that was removed after it was listed; None without one."""
-    names = (parse_file(os.path.basename(one.path)) for one in findings if one.code == "LOG-014" and one.path)
+    paths = (finding.path for finding in findings if finding.code == "LOG-014")
+    names = (parse_file(os.path.basename(path)) for path in paths if path)
     return next((name.base_offset for name in names if name.kind == LOG), None)
 
 
@@ -99,7 +100,7 @@ def _beside(first: Target, target: Target, name: str) -> Target:
     return entry_of(around, name, target.kind) if name else around
 
 
-def _place(name: str) -> tuple[bool, int, str]:
+def _order(name: str) -> tuple[bool, int, str]:
     """Return the sort key of a file in its directory: segments by base offset and name, then snapshots."""
     parsed = parse_file(name)
     return parsed.kind == KRAFT_SNAPSHOT, parsed.base_offset or 0, name

@@ -88,7 +88,7 @@ class ScanLog:
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return a ScannedUnit, as the partial of a DirectoryScan."""
-        scanned = common.until_whole(unit, lambda: self.read(unit), lambda one: one.error)
+        scanned = common.until_whole(unit, lambda: self.read(unit), lambda scan: scan.error)
         return Outcome(number=unit.number, partial=scanned)
 
     def read(self, unit: Unit, observer: Observer | None = None) -> ScannedUnit:
@@ -121,19 +121,19 @@ class DirectoryScan:
 
     def add(self, outcome: Outcome) -> Outcome:
         """Take in the next outcome of the map; return the row and the findings of its log."""
-        part = outcome.partial
-        if isinstance(part, Unit):  # its worker died
-            part = ScannedUnit(part, error=outcome.error)
-        assert isinstance(part, ScannedUnit)
-        return self.add_unit(outcome.number, part)
+        scanned = outcome.partial
+        if isinstance(scanned, Unit):  # its worker died
+            scanned = ScannedUnit(scanned, error=outcome.error)
+        assert isinstance(scanned, ScannedUnit)
+        return self.add_unit(outcome.number, scanned)
 
-    def add_unit(self, number: int, part: ScannedUnit) -> Outcome:
+    def add_unit(self, number: int, scanned: ScannedUnit) -> Outcome:
         """Take in the next log; return its row and its findings."""
-        target, log, source = part.unit.target, part.log, part.source
+        target, log, source = scanned.unit.target, scanned.log, scanned.source
         if self.total is None:
             directory = identity(directory_of(target).shown, os.path.realpath)
             self.total = Total(complete=directory not in self._unread)
-        outcome = Outcome(number=number, findings=[*part.findings], error=part.error)
+        outcome = Outcome(number=number, findings=[*scanned.findings], error=scanned.error)
         if source is None:
             self.total = self.total._replace(complete=False)
         else:
@@ -189,7 +189,7 @@ def inspected(unit: Unit, inspection: Inspection) -> tuple[ScannedUnit, object]:
 def group_directories(units: Sequence[Unit]) -> list[Unit]:
     """Return units with each directory as a group."""
     groups = enumerate(groupby(units, key=lambda unit: directory_of(unit.target)))
-    return [replace(unit, group=group) for group, (_, some) in groups for unit in some]
+    return [replace(unit, group=group) for group, (_, directory) in groups for unit in directory]
 
 
 def is_segment(target: Target) -> bool:
@@ -252,38 +252,38 @@ def _with_segment(total: Total, log: LogScan) -> Total:
 
 def _summary(total: Total) -> ScanSummary:
     """Return the columns that segments and partitions share."""
-    whole = total.summary
-    believed = whole.batches - whole.invalid
-    counted = believed - whole.uncounted
-    opened = whole.transactions.open if whole.transactions is not None else None
+    summary = total.summary
+    believed = summary.batches - summary.invalid
+    counted = believed - summary.uncounted
+    opened = summary.transactions.open if summary.transactions is not None else None
     return ScanSummary(
-        batches=whole.batches,
-        batch_bytes=whole.bytes,
-        records=whole.records if counted or not whole.uncounted else None,
-        uncounted_batches=whole.uncounted,
-        base_offset=whole.base_offset,
-        last_offset=whole.last_offset,
-        min_timestamp=whole.min_timestamp,
-        max_timestamp=whole.max_timestamp,
-        first_epoch=whole.first_epoch,
-        last_epoch=whole.last_epoch,
-        epochs=None if whole.epochs is None else len(whole.epochs),
-        producers=None if whole.producers is None else len(whole.producers),
-        transactional_batches=whole.transactional,
-        control_batches=whole.control,
+        batches=summary.batches,
+        batch_bytes=summary.bytes,
+        records=summary.records if counted or not summary.uncounted else None,
+        uncounted_batches=summary.uncounted,
+        base_offset=summary.base_offset,
+        last_offset=summary.last_offset,
+        min_timestamp=summary.min_timestamp,
+        max_timestamp=summary.max_timestamp,
+        first_epoch=summary.first_epoch,
+        last_epoch=summary.last_epoch,
+        epochs=None if summary.epochs is None else len(summary.epochs),
+        producers=None if summary.producers is None else len(summary.producers),
+        transactional_batches=summary.transactional,
+        control_batches=summary.control,
         open_transactions=None if opened is None else len(opened),
         first_open_offset=min(opened.values(), default=None) if opened is not None else None,
-        codecs=tuple(_codec(number, codec) for number, codec in enumerate(whole.codecs) if codec.batches),
-        largest_batch_bytes=whole.largest if believed else None,
-        mean_batch_bytes=round(whole.bytes / believed) if believed else None,
-        records_per_batch=round(whole.records / counted, 2) if counted else None,
-        valid_batches=whole.valid,
-        invalid_batches=whole.invalid,
-        unchecked_batches=whole.unchecked,
-        offset_gaps=whole.gaps.times,
-        first_gap_offset=whole.gaps.first,
-        offset_overlaps=whole.backwards.times,
-        first_overlap_offset=whole.backwards.first,
+        codecs=tuple(_codec(number, codec) for number, codec in enumerate(summary.codecs) if codec.batches),
+        largest_batch_bytes=summary.largest if believed else None,
+        mean_batch_bytes=round(summary.bytes / believed) if believed else None,
+        records_per_batch=round(summary.records / counted, 2) if counted else None,
+        valid_batches=summary.valid,
+        invalid_batches=summary.invalid,
+        unchecked_batches=summary.unchecked,
+        offset_gaps=summary.gaps.times,
+        first_gap_offset=summary.gaps.first,
+        offset_overlaps=summary.backwards.times,
+        first_overlap_offset=summary.backwards.first,
         damaged_ranges=total.damaged_ranges,
         damaged_bytes=total.damaged_bytes,
         tail_bytes=total.tail,

@@ -8,7 +8,7 @@ from formats.messages.metadata import CONFIG_RESOURCES
 from formats.names import MADE_BY_BROKERS
 from kcli.engine.contract import Unit
 from kcli.jobs.common import YieldAndReturn, unit_job
-from kcli.jobs.metadata.metadata import MetadataQuery, place_of, read, said, wants
+from kcli.jobs.metadata.metadata import MetadataQuery, origin_of, read, said, wants
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.metadata_image import TOPIC
 from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, resource_name
@@ -37,25 +37,26 @@ SEPARATORS, UNFIT = frozenset(",="), frozenset("[]\n\r")
 def export(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndReturn:
     """Yield a row for each command line, or for a comment on what no command can make again."""
     metadata = read(unit.target, partition, query.until)
-    place = place_of(partition, metadata)
+    origin = origin_of(partition, metadata)
     findings = [finding for finding in said(metadata) if isinstance(finding, Finding)]
     yield from findings
-    for one in findings:
-        if one.code in {NOT_WHOLE, UNREADABLE}:
-            name = os.path.basename(one.place or "")
-            yield MetadataCommandRow(place, "log", name, f"# INCOMPLETE: {name}: {_comment(one.message)}")
+    for finding in findings:
+        if finding.code in {NOT_WHOLE, UNREADABLE}:
+            name = os.path.basename(finding.place or "")
+            comment = f"# INCOMPLETE: {name}: {_comment(finding.message)}"
+            yield MetadataCommandRow(origin, "log", name, comment)
     for kind in query.kinds or EXPORTED:
         for key in IMAGE_KINDS[kind].keys(metadata):
             facts = IMAGE_KINDS[kind].facts(metadata, key)
             if facts is not None and wants(query, kind, key, facts):
                 name = IMAGE_KINDS[kind].name(metadata, key)
                 for line in _LINES_OF[kind](metadata, key, facts, query):
-                    yield MetadataCommandRow(place, IMAGE_KINDS[kind].noun, name, line)
+                    yield MetadataCommandRow(origin, IMAGE_KINDS[kind].noun, name, line)
     return query.is_in(metadata)
 
 
-def _line(tool: str, *words: str) -> str:
-    return f"{tool}.sh {SERVER} {shlex.join(words)}"
+def _line(tool: str, *arguments: str) -> str:
+    return f"{tool}.sh {SERVER} {shlex.join(arguments)}"
 
 
 def _topic(metadata: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[str]:
@@ -72,7 +73,7 @@ def _topic(metadata: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> 
         "kafka-topics",
         *("--create", "--if-not-exists", "--topic", name),
         *("--partitions", str(len(partitions)), "--replication-factor", str(replicas)),
-        *(word for setting in settings for word in ("--config", setting)),
+        *(argument for setting in settings for argument in ("--config", setting)),
     )
 
 
@@ -96,15 +97,15 @@ def _config(_: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterat
     if entity_type is None or name in MADE_BY_BROKERS:
         return
     is_said = key[0] == TOPIC and "topics" in (query.kinds or EXPORTED)
-    kept = {
+    settings = {
         setting: value
         for setting, value in facts.items()
         if (query.secrets or not is_secret(key[0], setting)) and (not is_said or not _is_plain(value))
     }
     entity = ["--entity-type", entity_type, *(["--entity-name", name] if name else ["--entity-default"])]
-    unfit = [setting for setting, value in kept.items() if UNFIT & set(str(value))]
-    if len(unfit) < len(kept):
-        yield _alter(entity, {setting: kept[setting] for setting in kept if setting not in unfit})
+    unfit = [setting for setting, value in settings.items() if UNFIT & set(str(value))]
+    if len(unfit) < len(settings):
+        yield _alter(entity, {setting: settings[setting] for setting in settings if setting not in unfit})
     for setting in sorted(unfit):
         problem = "kafka-configs.sh takes no bracket and no line break in a value: use --add-config-file"
         yield f"# {_comment(resource_name(key))}: {_comment(setting)}: {problem}"
@@ -151,9 +152,9 @@ _LINES_OF = {"topics": _topic, "configs": _config, "acls": _acl, "quotas": _quot
 
 def lines(rows: Iterable[Item]) -> Iterator[str]:
     """Yield the command lines of rows, each once, for -o text."""
-    seen: set[str] = set()
+    commands: set[str] = set()
     for row in rows:
         assert isinstance(row, MetadataCommandRow)
-        if row.command not in seen:
-            seen.add(row.command)
+        if row.command not in commands:
+            commands.add(row.command)
             yield row.command

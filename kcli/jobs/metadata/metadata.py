@@ -86,8 +86,8 @@ def topics(query: MetadataQuery, units: Iterable[Unit]) -> Iterator[str]:
     """Yield the names of the topics that are known in what can be read."""
     for target in dict.fromkeys(target for unit in units for target in unit.targets):
         with suppress(FileError):
-            known = read(target, Partition(target), query.until).image.topics
-            yield from (topic.name for topic in known.values())
+            image_topics = read(target, Partition(target), query.until).image.topics
+            yield from (topic.name for topic in image_topics.values())
 
 
 def expand_several(file_set: FileSet) -> FileSet:
@@ -109,7 +109,7 @@ def read(target: Target, partition: Partition, until: Until, watch: MakeWatch | 
     return metadata_at(partition, verified_windows, until, watch)
 
 
-def place_of(partition: Partition, metadata: Metadata) -> OfDirectory:
+def origin_of(partition: Partition, metadata: Metadata) -> OfDirectory:
     """Return the columns that say where a row is from."""
     facts = partition.directory
     return OfDirectory(metadata.directory, facts.broker_id, facts.cluster_id)
@@ -124,15 +124,15 @@ def said(metadata: Metadata) -> Iterator[Item]:
 def show(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndReturn:
     """Yield a row for each that is known of the kinds asked for, by name."""
     metadata = read(unit.target, partition, query.until)
-    place = place_of(partition, metadata)
+    origin = origin_of(partition, metadata)
     yield from said(metadata)
     if not query.kinds:
-        yield _summary(place, metadata)
+        yield _summary(origin, metadata)
     for kind in query.kinds:
         for key in IMAGE_KINDS[kind].keys(metadata):
             facts = IMAGE_KINDS[kind].facts(metadata, key)
             if facts is not None and wants(query, kind, key, facts):
-                yield from _ROWS_OF[kind](place, key, facts, query)
+                yield from _ROWS_OF[kind](origin, key, facts, query)
     return query.is_in(metadata)
 
 
@@ -146,23 +146,23 @@ def wants(query: MetadataQuery, kind: str, key: Key, facts: Facts) -> bool:
 
 
 def _plain(row: Callable[..., Any]) -> "RowsOf":
-    return lambda place, _, facts, __: [row(place, **facts)]
+    return lambda origin, _, facts, __: [row(origin, **facts)]
 
 
-def _topics(place: OfDirectory, _: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
-    yield MetadataTopicRow(place, **{**facts, "configs": query.shown(TOPIC, facts["configs"])})
+def _topics(origin: OfDirectory, _: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
+    yield MetadataTopicRow(origin, **{**facts, "configs": query.shown(TOPIC, facts["configs"])})
 
 
-def _configs(place: OfDirectory, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
+def _configs(origin: OfDirectory, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
     kind, name = CONFIG_RESOURCES.get(key[0], str(key[0])), key[1]
     yield from (
-        MetadataConfigRow(place, kind, name, setting, value)
+        MetadataConfigRow(origin, kind, name, setting, value)
         for setting, value in sorted(query.shown(key[0], facts).items())
     )
 
 
-def _quotas(place: OfDirectory, key: Key, facts: Facts, _: MetadataQuery) -> Iterator[Any]:
-    yield from (MetadataQuotaRow(place, dict(key), name, value) for name, value in sorted(facts.items()))
+def _quotas(origin: OfDirectory, key: Key, facts: Facts, _: MetadataQuery) -> Iterator[Any]:
+    yield from (MetadataQuotaRow(origin, dict(key), name, value) for name, value in sorted(facts.items()))
 
 
 RowsOf: TypeAlias = Callable[[OfDirectory, Key, Facts, MetadataQuery], Iterable[Any]]
@@ -182,10 +182,10 @@ _ROWS_OF: dict[str, RowsOf] = {
 }
 
 
-def _summary(place: OfDirectory, metadata: Metadata) -> MetadataSummaryRow:
+def _summary(origin: OfDirectory, metadata: Metadata) -> MetadataSummaryRow:
     image, states = metadata.image, [state for _, _, state in metadata.image.partitions()]
     return MetadataSummaryRow(
-        place,
+        origin,
         metadata_offset=image.offset,
         metadata_epoch=image.epoch,
         timestamp=metadata.timestamp,
@@ -198,7 +198,7 @@ def _summary(place: OfDirectory, metadata: Metadata) -> MetadataSummaryRow:
         partitions_without_leader=sum(state.leader < 0 for state in states),
         partitions_below_replicas=sum(len(state.isr) < len(state.replicas) for state in states),
         brokers=len(image.brokers),
-        brokers_fenced=tuple(sorted(one for one, broker in image.brokers.items() if broker.is_fenced)),
+        brokers_fenced=tuple(sorted(node for node, broker in image.brokers.items() if broker.is_fenced)),
         controllers=len(image.controllers),
         configs=sum(map(len, image.configs.values())),
         features=len(image.features),
@@ -219,13 +219,13 @@ def history(partition: Partition, unit: Unit, *, query: MetadataQuery) -> Yield:
     changes: list[metadata_changes.MetadataChange] = []
     watch = partial(metadata_changes.ChangeWatch, take=_Chosen(query, changes.append))
     metadata = read(unit.target, partition, query.until, watch)
-    place = place_of(partition, metadata)
+    origin = origin_of(partition, metadata)
     yield from said(metadata)
     for change in changes:
         hides = change.kind == "config"
-        both = (change.before, change.after)
-        before, after = (query.shown(change.key[0], facts) if hides else _plain_json(facts) for facts in both)
-        yield MetadataChangeRow(place, *change[:5], change.name, change.change, before, after)
+        pair = (change.before, change.after)
+        before, after = (query.shown(change.key[0], facts) if hides else _plain_json(facts) for facts in pair)
+        yield MetadataChangeRow(origin, *change[:5], change.name, change.change, before, after)
 
 
 class _Chosen:
@@ -266,51 +266,54 @@ class _Chosen:
 def pairs(units: Sequence[Unit]) -> list[Unit]:
     """Return a unit for the first image with each of the others."""
     targets = [unit.target for unit in units]
-    both = [Unit(number=number, targets=(targets[0], other)) for number, other in enumerate(targets[1:])]
-    return both or list(units)
+    groups = [Unit(number=number, targets=(targets[0], target)) for number, target in enumerate(targets[1:])]
+    return groups or list(units)
 
 
 @unit_job
 def diff(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndReturn:
     """Yield a row for each difference between two images, or between two moments of one log."""
     second = unit.targets[-1]
-    other = partition if second is unit.target else Partition(second)
+    other_partition = partition if second is unit.target else Partition(second)
     before = read(unit.target, partition, query.since or query.until)
-    after = read(second, other, query.until)
+    after = read(second, other_partition, query.until)
     if query.since is not None and before.image.offset > after.image.offset:
         message = f"--from is offset {before.image.offset}, and --to is before it: {after.image.offset}"
         raise FileError(partition.shown, "nothing-to-read", message)
     yield from dict.fromkeys([*said(before), *said(after)])
-    place = place_of(partition, before)
-    lacking = next((one for one in (before, after) if not voters(one)), None)
+    origin = origin_of(partition, before)
+    lacking = next((metadata for metadata in (before, after) if not voters(metadata)), None)
     if lacking is not None and (voters(before) or voters(after)):
         yield Finding(BEYOND, "no voters are in it: they are not compared", lacking.directory)
-    for one in metadata_changes.differences(before, after):
-        if _is_of(query, one) and (lacking is None or one.kind != VOTER):
-            texts = [_text(query, one, value) for value in (one.before, one.after)]
+    for difference in metadata_changes.differences(before, after):
+        if _is_of(query, difference) and (lacking is None or difference.kind != VOTER):
+            texts = [_text(query, difference, value) for value in (difference.before, difference.after)]
             yield MetadataDifferenceRow(
-                place, after.directory, one.kind, one.name, one.change, one.field, *texts
+                *(origin, after.directory, difference.kind, difference.name),
+                difference.change,
+                difference.field,
+                *texts,
             )
     return query.is_in(before, after)
 
 
-def _is_of(query: MetadataQuery, one: metadata_changes.Difference) -> bool:
+def _is_of(query: MetadataQuery, difference: metadata_changes.Difference) -> bool:
     if not query.selection.names:
         return True
-    if one.kind == "config":
-        return one.key[0] == TOPIC and query.wants(one.key[1])
-    if one.kind == "partition":
-        topic, _, number = one.name.rpartition("-")
+    if difference.kind == "config":
+        return difference.key[0] == TOPIC and query.wants(difference.key[1])
+    if difference.kind == "partition":
+        topic, _, number = difference.name.rpartition("-")
         return query.wants(topic, int(number))
-    return one.kind == "topic" and query.wants(one.name)
+    return difference.kind == "topic" and query.wants(difference.name)
 
 
-def _text(query: MetadataQuery, one: metadata_changes.Difference, value: Any) -> str | None:
-    if one.kind == "config" and isinstance(value, dict):
-        value = query.shown(one.key[0], value)
-    elif one.kind == "config" and value is not None and one.field is not None:
-        value = query.shown(one.key[0], {one.field: value})[one.field]
-    elif one.kind == "topic" and isinstance(value, dict):
+def _text(query: MetadataQuery, difference: metadata_changes.Difference, value: Any) -> str | None:
+    if difference.kind == "config" and isinstance(value, dict):
+        value = query.shown(difference.key[0], value)
+    elif difference.kind == "config" and value is not None and difference.field is not None:
+        value = query.shown(difference.key[0], {difference.field: value})[difference.field]
+    elif difference.kind == "topic" and isinstance(value, dict):
         value = {**value, "configs": query.shown(TOPIC, value["configs"])}
     if value is None or isinstance(value, str):
         return value
@@ -320,8 +323,8 @@ def _text(query: MetadataQuery, one: metadata_changes.Difference, value: Any) ->
 def _plain_json(value: Any) -> Any:
     """Return a value as JSON has it."""
     if isinstance(value, dict):
-        return {name: _plain_json(one) for name, one in value.items()}
+        return {name: _plain_json(field) for name, field in value.items()}
     if isinstance(value, tuple):
-        names, items = getattr(value, "_fields", None), [_plain_json(one) for one in value]
+        names, items = getattr(value, "_fields", None), [_plain_json(item) for item in value]
         return items if names is None else dict(zip(names, items, strict=True))
     return value
