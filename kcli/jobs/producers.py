@@ -12,16 +12,16 @@ def producers(partition: Partition, *, now_ms: int, known: KnownSettings = NO_KN
     """Yield a row for each producer that a start at `now_ms` loads, by id."""
     settings = known.of(partition, now_ms=now_ms)
     loaded = yield from load_producers(partition, settings)
-    place, expiration = where(partition), settings.producer_expiration_ms
-    for producer_id, one in sorted(loaded.producers.producers.items()):
+    origin, expiration = where(partition), settings.producer_expiration_ms
+    for producer_id, producer in sorted(loaded.producers.producers.items()):
         yield ProducerRow(
-            place,
+            origin,
             producer_id=producer_id,
-            producer_epoch=one.epoch,
-            last_sequence=one.last_sequence,
-            last_offset=one.last_offset,
-            last_timestamp=one.last_timestamp,
-            coordinator_epoch=one.coordinator_epoch,
-            current_txn_start_offset=one.open_since,
-            expires_at=one.last_timestamp + expiration if one.open_since is None else None,
+            producer_epoch=producer.epoch,
+            last_sequence=producer.last_sequence,
+            last_offset=producer.last_offset,
+            last_timestamp=producer.last_timestamp,
+            coordinator_epoch=producer.coordinator_epoch,
+            current_txn_start_offset=producer.open_since,
+            expires_at=producer.last_timestamp + expiration if producer.open_since is None else None,
         )

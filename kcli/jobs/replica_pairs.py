@@ -36,8 +36,8 @@ def pairs(units: Sequence[Unit]) -> list[Unit]:
         partitions.setdefault(key, []).append(unit.target)
     groups: list[tuple[Target, ...]] = [
         targets
-        for first, *others in partitions.values()
-        for targets in (zip(repeat(first), others) if others else [(first,)])
+        for first, *other_replicas in partitions.values()
+        for targets in (zip(repeat(first), other_replicas) if other_replicas else [(first,)])
     ]
     return [Unit(number=number, targets=targets) for number, targets in enumerate(groups)]
 

@@ -66,7 +66,7 @@ def _log_row(log: HeldLog, verdicts: Sequence[LocalVerdict]) -> RetentionPartiti
         segment_ms=config.segment_ms,
         segment_bytes=config.number("segment.bytes"),
         settings_from=log.sources,
-        size=sum(each.size for each in log.segments),
+        size=sum(segment.size for segment in log.segments),
         deletable_bytes=_going(verdicts),
         deletable_bytes_now=None,
         log_start_offset=loaded.log_start_offset,
@@ -97,9 +97,9 @@ def _with_cleaner(row: RetentionPartitionRow, log: HeldLog) -> RetentionPartitio
 
 def _going(verdicts: Sequence[LocalVerdict]) -> int | None:
     """Return the bytes that go; None where it is not known of a segment."""
-    if any(each.stays == COPY_UNKNOWN for each in verdicts):
+    if any(verdict.stays == COPY_UNKNOWN for verdict in verdicts):
         return None
-    return sum(each.segment.size for each in verdicts if each.stays is None)
+    return sum(verdict.segment.size for verdict in verdicts if verdict.stays is None)
 
 
 def _row(

@@ -54,7 +54,7 @@ def groups(units: Sequence[Unit]) -> list[Unit]:
         if name is None or name.topic != CLUSTER_METADATA:
             key = (name.topic, name.partition) if name else None
             partitions.setdefault(key, []).append(unit.target)
-    return [Unit(number=number, targets=tuple(some)) for number, some in enumerate(partitions.values())]
+    return [Unit(number=number, targets=tuple(logs)) for number, logs in enumerate(partitions.values())]
 
 
 @unit_job
@@ -76,8 +76,8 @@ def show(partition: Partition, unit: Unit, *, electorate: Electorate, running: b
 def _rows(
     replicas: list[Partition], logs: list[LoadedReplica], electorate: Electorate
 ) -> Iterator[ElectionRow | Finding]:
-    places = list(map(where, replicas))
-    brokers = [place.broker_id for place in places]
+    origins = list(map(where, replicas))
+    brokers = [origin.broker_id for origin in origins]
     live = [broker for broker in brokers if broker is not None]
     chosen = yield from _chosen(replicas[0], live, electorate)
     try:

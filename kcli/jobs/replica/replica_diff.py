@@ -59,9 +59,9 @@ def fingerprint(partition: Partition, *, width: int) -> Yield:
     with closing(replica_diff.ReplicaLog(loaded)) as log:
         begin, end = loaded.log_start_offset, loaded.log_end_offset
         empty = Fingerprint(end, end - 1, leader_epoch=-1, batches=0, size=0, hash="")
-        parts = [*fingerprints(log, width)] or [empty]
-        for part in parts:
-            yield FingerprintRow(where(partition), begin, end, width, *part, part is parts[-1])
+        ranges = [*fingerprints(log, width)] or [empty]
+        for span in ranges:
+            yield FingerprintRow(where(partition), begin, end, width, *span, span is ranges[-1])
         for path, stop in log.broken:
             yield from stop_finding(partition, path, stop)
 
@@ -77,8 +77,8 @@ def with_manifests(file_set: FileSet, selection: Selection) -> FileSet:
             continue
         try:
             targets += [
-                replace(target, kind=MANIFEST, shown=taken.where.dir, name=name)
-                for name, taken in manifest(target.path).items()
+                replace(target, kind=MANIFEST, shown=replica.where.dir, name=name)
+                for name, replica in manifest(target.path).items()
                 if selection.wants(name)
             ]
         except FileError as error:
@@ -114,7 +114,7 @@ def _manifest(path: str, _version: object) -> dict[PartitionDir, Fingerprinted]:
         if row is not None:
             name = PartitionDir(row.where.topic or "", row.where.partition or 0)
             rows_of.setdefault(name, []).append(row)
-    return {name: _taken(path, rows) for name, rows in rows_of.items()}
+    return {name: _fingerprinted(path, rows) for name, rows in rows_of.items()}
 
 
 def _read_row(line: bytes) -> FingerprintRow | None:
@@ -122,16 +122,16 @@ def _read_row(line: bytes) -> FingerprintRow | None:
     fields: dict[str, Any] = json.loads(line)
     if fields.pop("type") != "fingerprint":
         return None
-    place = Where(*(fields.pop(name) for name in Where._fields))
-    row = FingerprintRow(place, *(fields[name] for name in FingerprintRow._fields[1:]))
-    texts, numbers = (row.hash, place.dir, place.topic), (*row[1:-2], place.partition)
+    origin = Where(*(fields.pop(name) for name in Where._fields))
+    row = FingerprintRow(origin, *(fields[name] for name in FingerprintRow._fields[1:]))
+    texts, numbers = (row.hash, origin.dir, origin.topic), (*row[1:-2], origin.partition)
     is_good = all(isinstance(text, str) for text in texts) and all(type(number) is int for number in numbers)
     if not is_good or not isinstance(row.is_last, bool) or row.range_offsets < 1:
         raise ValueError(line)
     return row
 
 
-def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
+def _fingerprinted(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
     first, name = rows[0], f"{rows[0].where.topic}-{rows[0].where.partition}"
     if len({row[:4] for row in rows}) > 1 or sum(row.is_last for row in rows) > 1:
         raise FileError(path, "corrupt", f"{name} is there twice; name one replica in a file")
@@ -147,12 +147,12 @@ def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
         return answer(unit, lambda partition: [report_alone(partition)])
     if any(target.kind == MANIFEST for target in unit.targets):
         return answer(unit, lambda _: _by_fingerprints(unit))
-    _, there = unit.targets
+    _, other_target = unit.targets
 
     def work(partition: Partition) -> Yield:
-        return _by_batches(partition, Partition(there), ignore_compression)
+        return _by_batches(partition, Partition(other_target), ignore_compression=ignore_compression)
 
-    return undisturbed(there, lambda: answer(unit, work))
+    return undisturbed(other_target, lambda: answer(unit, work))
 
 
 def _by_fingerprints(unit: Unit) -> Yield:
@@ -178,92 +178,93 @@ def _by_fingerprints(unit: Unit) -> Yield:
         of_logs.append(partition)
         loaded = yield from start(partition)
         with closing(replica_diff.ReplicaLog(loaded)) as log:
-            parts = tuple(fingerprints(log, width))
-            taken = LogFingerprint(loaded.log_start_offset, loaded.log_end_offset, width, parts)
-            sides.append(Fingerprinted(where(partition), taken))
+            spans = tuple(fingerprints(log, width))
+            log_fingerprint = LogFingerprint(loaded.log_start_offset, loaded.log_end_offset, width, spans)
+            sides.append(Fingerprinted(where(partition), log_fingerprint))
             for path, stop in log.broken:
                 yield from stop_finding(partition, path, stop)
-    here, there = sides
-    ranges = replica_diff.neighbours_joined(compare_fingerprints(here.log, there.log))
+    own, other = sides
+    ranges = replica_diff.neighbours_joined(compare_fingerprints(own.log, other.log))
     if replica_diff.lacks_batches(ranges):
         name = unit.target.name
         is_internal = name is not None and name.topic in COMPACTED_TOPICS
         is_cleaned = is_internal or (yield from is_compacted(*of_logs))
         ranges = replica_diff.settled(ranges, is_compacted=is_cleaned)
-    yield from _report(here.where, there.where, ranges or [replica_diff.ReplicaRange.empty(0)])
+    yield from _report(own.where, other.where, ranges or [replica_diff.ReplicaRange.empty(0)])
 
 
-def _by_batches(here: Partition, there: Partition, ignore_compression: bool) -> Yield:  # noqa: FBT001
-    yield from other_identity(here, there)
-    loaded = yield from start(here)
-    other = yield from start(there)
+def _by_batches(partition: Partition, other_partition: Partition, *, ignore_compression: bool) -> Yield:
+    yield from other_identity(partition, other_partition)
+    loaded = yield from start(partition)
+    other = yield from start(other_partition)
     with closing(replica_diff.ReplicaLog(loaded)) as first, closing(replica_diff.ReplicaLog(other)) as second:
         ranges = replica_diff.compare_logs(first, second, ignore_compression=ignore_compression)
     if replica_diff.lacks_batches(ranges):
-        ranges = replica_diff.settled(ranges, is_compacted=(yield from is_compacted(here, there)))
-    for partition, log in ((here, first), (there, second)):
+        is_cleaned = yield from is_compacted(partition, other_partition)
+        ranges = replica_diff.settled(ranges, is_compacted=is_cleaned)
+    for replica, log in ((partition, first), (other_partition, second)):
         for path, stop in log.broken:
-            yield from stop_finding(partition, path, stop)
-    places = where(here), where(there)
-    damaged = [place.dir for place, log in zip(places, (first, second), strict=True) if log.broken]
+            yield from stop_finding(replica, path, stop)
+    origins = where(partition), where(other_partition)
+    damaged = [origin.dir for origin, log in zip(origins, (first, second), strict=True) if log.broken]
     ranges = ranges or [replica_diff.ReplicaRange.empty(loaded.log_end_offset)]
-    yield from _report(*places, ranges, damaged)
-    yield from directory_findings(there)
+    yield from _report(*origins, ranges, damaged)
+    yield from directory_findings(other_partition)
 
 
 def _report(
-    here: Where, there: Where, ranges: Sequence[replica_diff.ReplicaRange], damaged: Collection[str] = ()
+    origin: Where, other: Where, ranges: Sequence[replica_diff.ReplicaRange], damaged: Collection[str] = ()
 ) -> Yield:
     """Yield the rows, what each replica lacks, maybe behind damage, and where they first differ."""
-    for part in ranges:
+    for span in ranges:
         yield ReplicaRangeRow(
-            here,
-            there.dir,
-            there.broker_id,
-            first_offset=part.first_offset,
-            last_offset=part.last_offset,
-            verdict=part.verdict,
-            reason=part.reason,
-            leader_epoch=part.here.epoch,
-            other_leader_epoch=part.there.epoch,
-            batches=part.here.batches,
-            other_batches=part.there.batches,
-            bytes=part.here.size,
-            other_bytes=part.there.size,
+            origin,
+            other.dir,
+            other.broker_id,
+            first_offset=span.first_offset,
+            last_offset=span.last_offset,
+            verdict=span.verdict,
+            reason=span.reason,
+            leader_epoch=span.here.epoch,
+            other_leader_epoch=span.there.epoch,
+            batches=span.here.batches,
+            other_batches=span.there.batches,
+            bytes=span.here.size,
+            other_bytes=span.there.size,
         )
-    yield from _missing(here, there, ranges, damaged)
-    first = {part.verdict: part for part in reversed(ranges)}
+    yield from _missing(origin, other, ranges, damaged)
+    first = {span.verdict: span for span in reversed(ranges)}
     if replica_diff.DIFFERS in first:
-        part = first[replica_diff.DIFFERS]
-        epochs = f"leader epoch {part.here.epoch} here, {part.there.epoch} there"
-        holder = here
-        message = f"differs from {there.dir} from offset {part.first_offset} on: {epochs} ({part.reason})"
-        if part.reason == replica_diff.REPEATED:
-            holder = here if part.here.batches else there
-            offsets = f"offsets {part.first_offset} to {part.last_offset}"
+        span = first[replica_diff.DIFFERS]
+        epochs = f"leader epoch {span.here.epoch} here, {span.there.epoch} there"
+        holder = origin
+        message = f"differs from {other.dir} from offset {span.first_offset} on: {epochs} ({span.reason})"
+        if span.reason == replica_diff.REPEATED:
+            holder = origin if span.here.batches else other
+            offsets = f"offsets {span.first_offset} to {span.last_offset}"
             message = f"{offsets} come again, or after higher ones: kcli check shows where"
-        yield Finding("REPL-001", message, dir=holder.dir, found=part.first_offset)
+        yield Finding("REPL-001", message, dir=holder.dir, found=span.first_offset)
     elif UNKNOWN_VERDICT in first:
-        part = first[UNKNOWN_VERDICT]
+        span = first[UNKNOWN_VERDICT]
         message = (
-            f"offsets {part.first_offset} to {part.last_offset} cannot be compared with {there.dir}: "
+            f"offsets {span.first_offset} to {span.last_offset} cannot be compared with {other.dir}: "
             "one of both has one fingerprint of them, and the log of the other ends among them"
         )
-        yield Finding("REPL-003", message, dir=here.dir)
+        yield Finding("REPL-003", message, dir=origin.dir)
 
 
 def _missing(
-    here: Where, there: Where, ranges: Sequence[replica_diff.ReplicaRange], damaged: Collection[str]
+    origin: Where, other: Where, ranges: Sequence[replica_diff.ReplicaRange], damaged: Collection[str]
 ) -> Iterable[Finding]:
     """Yield for each replica the first offsets that it lacks, though its log goes on after them."""
-    for replica, verdict in ((here, replica_diff.ONLY_THERE), (there, replica_diff.ONLY_HERE)):
-        lacking = [part for part in ranges if part.reason == replica_diff.MISSING and part.verdict == verdict]
+    for replica, verdict in ((origin, replica_diff.ONLY_THERE), (other, replica_diff.ONLY_HERE)):
+        lacking = [span for span in ranges if span.reason == replica_diff.MISSING and span.verdict == verdict]
         if not lacking:
             continue
         first = lacking[0]
-        more = f", the first of {len(lacking)} such ranges," if len(lacking) > 1 else ""
+        count = f", the first of {len(lacking)} such ranges," if len(lacking) > 1 else ""
         message = (
-            f"offsets {first.first_offset} to {first.last_offset}{more} are missing here, and nothing shows "
+            f"offsets {first.first_offset} to {first.last_offset}{count} are missing here, and nothing shows "
             "that the log cleaner removed them"
         )
         if replica.dir in damaged:

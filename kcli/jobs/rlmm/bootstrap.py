@@ -115,8 +115,8 @@ def _targets(cluster: Cluster) -> Generator[Outcome, None, list[tuple[int, Targe
     targets = []
     for topic, partition in sorted(cluster.leaders):
         if topic == REMOTE_LOG_METADATA:
-            place, name = f"{cluster.settings.servers}/{topic}-{partition}", PartitionDir(topic, partition)
-            target = Target(kind=LOG, path=place, shown=place, name=name, log_dir=None)
+            path, name = f"{cluster.settings.servers}/{topic}-{partition}", PartitionDir(topic, partition)
+            target = Target(kind=LOG, path=path, shown=path, name=name, log_dir=None)
             targets.append((partition, target))
     if not targets:
         message = f"no {REMOTE_LOG_METADATA} that this client may see: is remote storage enabled there?"
@@ -134,8 +134,8 @@ def _refused(cluster: Cluster, name: str, message: str) -> Outcome:
     return _failed(f"{cluster.settings.servers}/{name}", message)
 
 
-def _failed(place: str, error: ClusterError | str, number: int = 0) -> Outcome:
-    return Outcome(number=number, error=Failure(place, "cluster", None, None, str(error)))
+def _failed(path: str, error: ClusterError | str, number: int = 0) -> Outcome:
+    return Outcome(number=number, error=Failure(path, "cluster", None, None, str(error)))
 
 
 def _events(cluster: Cluster, number: int, findings: FindingCollector) -> Iterator[_Decoded]:
@@ -155,34 +155,34 @@ def _absent(cluster: Cluster, partitions: Mapping[TopicPartition, bool]) -> Iter
     for topic in missing:
         why = refused.get(topic, UNKNOWN_TOPIC_OR_PARTITION)
         if why == UNKNOWN_TOPIC_OR_PARTITION and not any(
-            left for each, left in partitions.items() if each[0] == topic
+            has_segments for (name, _), has_segments in partitions.items() if name == topic
         ):
             what = f"topic {topic}: not in the cluster, and by the events its remote segments are deleted"
             yield Outcome(number=0, findings=[Finding("RLMM-034", what, path=cluster.settings.servers)])
         else:
             yield _refused(cluster, topic, why)
-    for each in sorted(partitions):
-        if each[0] in topics and cluster.leaders.get(each) is None:
-            why = LEADER_NOT_AVAILABLE if each in cluster.leaders else UNKNOWN_TOPIC_OR_PARTITION
-            yield _refused(cluster, f"{each[0]}-{each[1]}", why)
+    for partition in sorted(partitions):
+        if partition[0] in topics and cluster.leaders.get(partition) is None:
+            why = LEADER_NOT_AVAILABLE if partition in cluster.leaders else UNKNOWN_TOPIC_OR_PARTITION
+            yield _refused(cluster, f"{partition[0]}-{partition[1]}", why)
 
 
 def _offsets(
     cluster: Cluster, partitions: Sequence[TopicPartition], on_disk: OffsetsOnDisk
 ) -> Iterator[Outcome]:
     """Yield the answers to ListOffsets of each partition, with what the files on disk give."""
-    listed: dict[TopicPartition, dict[int, ListedOffset]] = {each: {} for each in partitions}
-    for each, timestamp, answer in cluster.special_offsets(partitions):
+    listed: dict[TopicPartition, dict[int, ListedOffset]] = {partition: {} for partition in partitions}
+    for partition, timestamp, answer in cluster.special_offsets(partitions):
         if isinstance(answer, ClusterError):
-            yield _refused(cluster, f"{each[0]}-{each[1]}", str(answer))
+            yield _refused(cluster, f"{partition[0]}-{partition[1]}", str(answer))
         else:
-            listed[each][timestamp] = answer
-    for number, (each, answers) in enumerate(listed.items()):
+            listed[partition][timestamp] = answer
+    for number, (partition, answers) in enumerate(listed.items()):
         rows: list[Item] = [
-            _offset_row(cluster, each, timestamp, answers.get(timestamp), disk)
+            _offset_row(cluster, partition, timestamp, answers.get(timestamp), disk)
             for timestamp in SPECIAL
-            if timestamp in answers or each in on_disk
-            for disk in on_disk.get(each, [None])
+            if timestamp in answers or partition in on_disk
+            for disk in on_disk.get(partition, [None])
         ]
         if rows:
             yield Outcome(number=number, rows=rows)

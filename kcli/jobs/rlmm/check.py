@@ -108,19 +108,19 @@ class RemoteChecks:
         self._stored = stored
         self._leaders = {target.name: target for target in options.leaders}
         self._numbers = options.metadata_partitions
-        self._seen: dict[str, UserPartition] = {}
+        self._owners: dict[str, UserPartition] = {}
         """Segments that have objects, and an event."""
         self._unread: list[FileError] = []
         self._deleted: dict[str, None] = {}
         """Those whose deletion is finished by an event."""
         self._lacks: str | None = UNREADABLE_COPY
 
-    def known(self, target: Target) -> KnownSegments:
+    def known_segments(self, target: Target) -> KnownSegments:
         """Return what is known of the metadata partition that a file is of."""
         number, size = metadata_partition(target), topic_size(target)
-        places = frozenset((key, number) for key in self._events.checked)
+        partitions = frozenset((key, number) for key in self._events.checked)
         sizes = frozenset[int]() if size is None else frozenset({size})
-        return KnownSegments(frozenset(self._seen), places, frozenset({(number, self._lacks)}), sizes)
+        return KnownSegments(frozenset(self._owners), partitions, frozenset({(number, self._lacks)}), sizes)
 
     def results(
         self, partition: MetadataPartition, segments: tuple[Target, ...] = ()
@@ -131,12 +131,12 @@ class RemoteChecks:
             self._report_misplaced(partition, segments[0])
         self._events.judge_remnants(partition)
         for segment_id in self._deleted:
-            key = self._seen[segment_id]
-            left = partition.store.caches.get(key)
-            if self._stored is not None and (left is None or segment_id not in left.segments):
+            key = self._owners[segment_id]
+            owner_cache = partition.store.caches.get(key)
+            if self._stored is not None and (owner_cache is None or segment_id not in owner_cache.segments):
                 what = describe_objects(self._stored.objects[segment_id])
-                deleted = f"segment {segment_id} is deleted, and has {what}"
-                self._events.of(partition, key).add("RLMM-020", deleted)
+                message = f"segment {segment_id} is deleted, and has {what}"
+                self._events.of(partition, key).add("RLMM-020", message)
         is_whole = bool(self._leaders) and not (
             partition.coverage.lacks and segments and not is_running(segments[0])
         )
@@ -170,7 +170,7 @@ class RemoteChecks:
             and not isinstance(record, RemoteLogSegmentMetadataSnapshot | RemotePartitionDeleteMetadata)
             and record.segment_id in self._stored.objects
         ):
-            self._seen[record.segment_id] = (record.topic_id, record.topic, record.partition)
+            self._owners[record.segment_id] = (record.topic_id, record.topic, record.partition)
             if record.state == DELETE_SEGMENT_FINISHED:
                 self._deleted[record.segment_id] = None
 
@@ -187,8 +187,8 @@ class RemoteChecks:
         if target is None:
             return None
         replica = Partition(target)
-        own = replica.topic_id()
-        if own not in {topic_id, None}:
+        own_id = replica.topic_id()
+        if own_id not in {topic_id, None}:
             return None
         leader = collect_findings(load_leader(replica, cache, metadata))  # other commands report them
         for code, message in leader_defects(leader):
@@ -206,7 +206,7 @@ class RemoteChecks:
             segment.metadata.state == COPY_SEGMENT_FINISHED and name not in referenced
             for name, segment in cache.segments.items()
         )
-        worst = next((each for each in ("error", "warning", "info") if checked.counted[each]), "info")
+        worst = next((level for level in ("error", "warning", "info") if checked.counted[level]), "info")
         if partition.is_stopped:
             worst = "error"
         elif worst == "info" and lacks not in {CUT_BY_AT, None}:
@@ -220,10 +220,10 @@ class RemoteChecks:
             superseded=superseded,
             unfinished_copies=states[COPY_SEGMENT_STARTED],
             unfinished_deletions=states[DELETE_SEGMENT_STARTED],
-            remote_bytes=sum(each.metadata.segment_size_in_bytes for each in cache.segments.values()),
+            remote_bytes=sum(segment.metadata.segment_size_in_bytes for segment in cache.segments.values()),
             findings=checked.counted.total(),
             leader_dir=leader_dir,
-            objects=None if stored is None else sum(len(stored.get(each, ())) for each in cache.segments),
+            objects=None if stored is None else sum(len(stored.get(name, ())) for name in cache.segments),
         )
 
     def _against_storage(self, cache: RemoteCache, lacks: str | None) -> Iterator[tuple[str, str]]:
@@ -287,16 +287,16 @@ def check(unit: Unit, *, query: EventQuery, options: RemoteCheck) -> Outcome:
     if unit.target.kind == REMOTE_LOG_SNAPSHOT:
         return replay(unit, query, visitor)
     checks = RemoteChecks(options, objects)
-    outcome = fold_unit(unit, query, lambda one: checks.results(one, unit.targets), checks.watch)
-    return replace(outcome, partial=checks.known(unit.target))
+    outcome = fold_unit(unit, query, lambda partition: checks.results(partition, unit.targets), checks.watch)
+    return replace(outcome, partial=checks.known_segments(unit.target))
 
 
 def objects_without_events(storage: Storage, selection: Selection) -> Reduce:
     """Return a reduce step that gives the objects of which no metadata partition knows an event."""
 
     def finish(parts: list[KnownSegments]) -> tuple[list[Item], Iterator[Finding]]:
-        whole = KnownSegments(*(frozenset().union(*sets) for sets in zip(*parts, strict=True)))
-        return [], _unknown(storage, selection, whole)
+        segments = KnownSegments(*(frozenset().union(*sets) for sets in zip(*parts, strict=True)))
+        return [], _unknown(storage, selection, segments)
 
     return at_end(finish)
 
@@ -316,9 +316,9 @@ def _unknown(storage: Storage, selection: Selection, known: KnownSegments) -> It
             continue
         listed += 1
         if listed <= MOST_FINDINGS:
-            place = "" if owner is None else f"{owner[1]}-{owner[2]}: "
+            prefix = "" if owner is None else f"{owner[1]}-{owner[2]}: "
             there = describe_objects(objects, named=False)
-            what = f"{place}segment {segment_id}: no event names it; {there}"
+            what = f"{prefix}segment {segment_id}: no event names it; {there}"
             yield Finding("RLMM-020", what, path=objects[0].name)
     if listed > MOST_FINDINGS:
         yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
@@ -332,7 +332,7 @@ def _lacks(known: KnownSegments, owner: UserPartition | None) -> str | None:
     if owner is None:
         numbers = {number for number, _ in known.metadata_partitions}
         reasons = [lacks(number, known.metadata_partitions) for number in numbers]
-        why = next((each for each in reasons if each is not None), None)
+        why = next((reason for reason in reasons if reason is not None), None)
         return None if why is None else f"not all events are here: {why}"
     size = next(iter(known.sizes), None)
     number = metadata_partition_of(owner, [(key, at) for key, at in known.partitions if at is not None], size)

@@ -72,8 +72,8 @@ def dump(unit: Unit) -> Outcome:
     findings = log_dir_findings(unit.target) if unit.begins else ()
     try:
         with DataFile(unit.target.path) as file, reading(file.path):
-            rest = _DUMPS[unit.target.kind](file, unit, rows, collector)
-        outcome = Outcome(number=unit.number, continuation=rest)
+            continuation = _DUMPS[unit.target.kind](file, unit, rows, collector)
+        outcome = Outcome(number=unit.number, continuation=continuation)
     except FileError as error:
         outcome = failed(unit, error)
     return replace(outcome, rows=rows, findings=[*findings, *collector.take(), *outcome.findings])

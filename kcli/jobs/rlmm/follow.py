@@ -77,8 +77,7 @@ def predict_follower(
     log = yield from start(partition)
     replica = Partition(unit.targets[1])
     leader = yield from load_leader(replica, cache_of(replica, events), unit.targets[2:])
-    given = checkpoints(partition)
-    follower = replica_epochs(LoadedReplica(log, given.high_watermark))
+    follower = replica_epochs(LoadedReplica(log, checkpoints(partition).high_watermark))
     fetch_rounds = follow_leader(leader_epochs(leader), follower)
     followed = fetch_from_remote(leader_epochs(leader), leader.remote, fetch_rounds, follower)
     auxiliary = _auxiliary(followed, leader, storage)
@@ -136,15 +135,15 @@ def _fetch(offset: int | None, last_epoch: int | None) -> str:
 
 def _steps(followed: TieredFetch, leader: Leader, auxiliary: Auxiliary) -> Iterator[str]:
     """Yield what happens, request by request."""
-    for each in followed.fetch_rounds.rounds:
-        fetch = _fetch(each.fetch_offset, each.last_fetched_epoch)
-        if each.end_offset is not None:
-            answer = f"it diverges: epoch {each.leader_epoch} ends at {each.end_offset}"
-            yield f"{fetch}: {answer}; truncate to {each.truncate_to}"
-        elif each.rule == LEADER_END:
-            yield f"{fetch}: OFFSET_OUT_OF_RANGE; ListOffsets latest: {each.truncate_to}; truncate to it"
-        elif each.rule == LEADER_START:
-            answer = f"ListOffsets earliest: {each.truncate_to}; truncate the whole log, and begin there"
+    for step in followed.fetch_rounds.rounds:
+        fetch = _fetch(step.fetch_offset, step.last_fetched_epoch)
+        if step.end_offset is not None:
+            answer = f"it diverges: epoch {step.leader_epoch} ends at {step.end_offset}"
+            yield f"{fetch}: {answer}; truncate to {step.truncate_to}"
+        elif step.rule == LEADER_END:
+            yield f"{fetch}: OFFSET_OUT_OF_RANGE; ListOffsets latest: {step.truncate_to}; truncate to it"
+        elif step.rule == LEADER_START:
+            answer = f"ListOffsets earliest: {step.truncate_to}; truncate the whole log, and begin there"
             yield f"{fetch}: OFFSET_OUT_OF_RANGE; {answer}"
     fetch = _fetch(followed.fetch_offset, followed.last_fetched_epoch)
     if followed.fetch_rounds.outcome == STUCK:

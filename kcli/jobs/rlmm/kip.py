@@ -33,7 +33,7 @@ KIP_STATES = {"remoteLogSegmentState": SEGMENT_STATES, "remotePartitionDeleteSta
 def row_types(targets: Iterable[Target]) -> frozenset[str]:
     """Return the names of the row types that these targets can give."""
     offsets, flat = names_of(rlmm.RlmmCommittedOffsetRow), names_of(rlmm.RlmmKipEventRow, rlmm.RlmmKipFileRow)
-    return frozenset().union(*(offsets if each.kind == COMMITTED_OFFSETS else flat for each in targets))
+    return frozenset().union(*(offsets if target.kind == COMMITTED_OFFSETS else flat for target in targets))
 
 
 def dump(unit: Unit) -> Outcome:
@@ -44,7 +44,7 @@ def dump(unit: Unit) -> Outcome:
         with reading(target.path):
             data = read_whole(target.path)
             if target.kind == COMMITTED_OFFSETS:
-                rows += [rlmm.RlmmCommittedOffsetRow(*place, *each) for each in read_offsets(data).items()]
+                rows += [rlmm.RlmmCommittedOffsetRow(*place, *entry) for entry in read_offsets(data).items()]
                 return Outcome(number=unit.number, rows=rows)
             head, position = read_flat_file(data)
     except FileError as raised:
@@ -69,7 +69,7 @@ def _event_row(event: rlmm.RlmmKipEventRow, position: int, name: str, fields: di
         if field in KIP_STATES:
             columns["state"] = KIP_STATES[field].get(value, str(value))
         elif field == "segmentLeaderEpochs":
-            columns[column] = tuple(EpochEntry(each["leaderEpoch"], each["offset"]) for each in value)
+            columns[column] = tuple(EpochEntry(entry["leaderEpoch"], entry["offset"]) for entry in value)
         else:
             columns[KIP_COLUMNS.get(column, column)] = value
     return event._replace(**columns)

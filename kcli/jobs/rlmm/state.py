@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from formats.checkpoint import EpochEntry, read_committed_offsets
@@ -182,7 +183,7 @@ class SnapshotFile:
     def segments(self, store: RemoteStore) -> dict[str, RemoteLogSegmentMetadata]:
         """Return the segments of the user partition in a store."""
         cache = store.caches.get(self.key)
-        return {} if cache is None else {key: each.metadata for key, each in cache.segments.items()}
+        return {} if cache is None else {key: segment.metadata for key, segment in cache.segments.items()}
 
     def replay(self, event: Event, watch: metadata_partitions.Watch | None) -> None:
         """Take an event: up to the covered offset to compare, after it as a broker that starts does."""
@@ -306,7 +307,7 @@ def replay(unit: Unit, query: EventQuery, visitor: Callable[[], SnapshotVisitor]
         yield from log.findings
         for unread_file in log.errors:
             yield from metadata_partitions.unread(*unread_file)
-        for file, (answer, _) in (each for several in files.values() for each in several):
+        for file, (answer, _) in chain.from_iterable(files.values()):
             yield from answer(file)
             yield from _comparison(file)
 
@@ -365,8 +366,8 @@ def _comparison(file: SnapshotFile) -> Iterator[Finding]:
     covered, committed = file.header.metadata_partition_offset, file.committed
     if file.is_as_events() is False:
         differences = list(file.differences())
-        more = len(differences) - MOST_DIFFERENCES
-        text = "; ".join(differences[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        unlisted = len(differences) - MOST_DIFFERENCES
+        text = "; ".join(differences[:MOST_DIFFERENCES]) + (f"; and {unlisted} more" if unlisted > 0 else "")
         yield finding("RLMM-026", f"not as the events up to offset {covered}: {text}")
     if committed is not None and committed > covered:
         lost = f", {file.skipped} events about it among them" if file.consumed.last is not None else ""
@@ -377,7 +378,7 @@ def _comparison(file: SnapshotFile) -> Iterator[Finding]:
 def replay_row(file: SnapshotFile) -> Iterator[Item]:
     """Yield what a file covers, and what a replay of the events here adds."""
     after = file.segments(file.partition.store)
-    both = after.keys() & file.loaded.keys()
+    common_ids = after.keys() & file.loaded.keys()
     yield RemoteReplayRow(
         file.partition.place(file.key),
         file=os.path.basename(file.target.shown),
@@ -387,7 +388,7 @@ def replay_row(file: SnapshotFile) -> Iterator[Item]:
         is_as_events=file.is_as_events(),
         last_offset=file.consumed.last,
         events_after=file.after,
-        segments_added=len(after.keys() - both),
-        segments_changed=sum(after[key] != file.loaded[key] for key in both),
-        segments_removed=len(file.loaded.keys() - both),
+        segments_added=len(after.keys() - common_ids),
+        segments_changed=sum(after[key] != file.loaded[key] for key in common_ids),
+        segments_removed=len(file.loaded.keys() - common_ids),
     )

@@ -44,7 +44,7 @@ _OBJECT = re.compile(r"([0-9]{20})-([A-Za-z0-9_-]{22})\.([A-Za-z0-9_.-]+)")
 class RemoteObject(NamedTuple):
     """One object: its name, its size in bytes, what of a segment it is; `owner` None where no path says.
 
-    `whole`: what a whole segment has there, by the directories or by what this object is; None for unknown.
+    `layout`: what a whole segment has there, by the directories or by what this object is; None for unknown.
     """
 
     name: str
@@ -52,7 +52,7 @@ class RemoteObject(NamedTuple):
     segment_id: str
     part: str
     owner: UserPartition | None
-    whole: tuple[str, ...] | None
+    layout: tuple[str, ...] | None
 
 
 class StoredObjects(NamedTuple):
@@ -83,21 +83,21 @@ def remote_object(name: str, size: int) -> RemoteObject | None:
     plugin = names.parse_object_dirs(*directories[-2:]) if local is None and len(directories) > 1 else None
     named = local or plugin
     owner = None if named is None else (named[1], named[0].topic, named[0].partition)
-    whole = None
+    layout = None
     for parts, directory in ((PARTS_OF_PLUGIN, plugin), (PARTS_OF_LOCAL, local)):
         if directory is not None or (named is None and part in parts[1:]):
-            whole = parts
-    return RemoteObject(name, size, match[2], part, owner, whole)
+            layout = parts
+    return RemoteObject(name, size, match[2], part, owner, layout)
 
 
 def stored(objects: Iterable[RemoteObject]) -> StoredObjects:
     """Return objects by segment, and what a whole segment has: its log alone where no name says more."""
     by_segment: dict[str, list[RemoteObject]] = {}
-    whole: set[tuple[str, ...] | None] = set()
+    named_layouts: set[tuple[str, ...] | None] = set()
     for each in objects:
         by_segment.setdefault(each.segment_id, []).append(each)
-        whole.add(each.whole)
-    layouts = (parts for parts in (PARTS_OF_PLUGIN, PARTS_OF_LOCAL) if parts in whole)
+        named_layouts.add(each.layout)
+    layouts = (parts for parts in (PARTS_OF_PLUGIN, PARTS_OF_LOCAL) if parts in named_layouts)
     return StoredObjects(by_segment, next(layouts, (LOG_PART,)))
 
 
@@ -146,7 +146,7 @@ def storage_directories(paths: Iterable[str]) -> tuple[str, ...]:
 
 def absent_segments(cache: RemoteCache, objects: StoredObjects) -> int:
     """Return how many segments of a partition are copied, where none of them has an object; 0 else."""
-    copied = [key for key, each in cache.segments.items() if each.state == COPY_SEGMENT_FINISHED]
+    copied = [key for key, segment in cache.segments.items() if segment.state == COPY_SEGMENT_FINISHED]
     return 0 if any(key in objects.objects for key in copied) else len(copied)
 
 

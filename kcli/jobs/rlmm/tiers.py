@@ -153,7 +153,7 @@ def _remote_offset(
         what = f"leader epoch {served.epoch}, offset {number}"
         if segment is None:
             tries.append(f"remote metadata has no copied segment for {what}")
-            tries += _others(leader, number)
+            tries += _refusals(leader, number)
             break
         tries.append(f"remote metadata has segment {segment.metadata.segment_id} for {what}")
         stored = stored_segment(segment, storage)
@@ -213,7 +213,7 @@ def _by_metadata(storage: tuple[str, ...], what: str) -> str:
     return f"by its metadata; its log is not in {', '.join(storage)}: where it is lost, the fetch fails"
 
 
-def _others(leader: Leader, number: int) -> Iterator[str]:
+def _refusals(leader: Leader, number: int) -> Iterator[str]:
     """Yield why the segments that span an offset do not serve it."""
     for segment in leader.remote.segments.values():
         metadata = segment.metadata
@@ -260,25 +260,25 @@ def lookup_timestamp(leader: Leader, *, timestamp: int, storage: tuple[str, ...]
     yield row._replace(tries=tuple(tries), reason=FOUND if isinstance(local, FoundRecord) else local)
 
 
-def _candidate(asked: int, leader: Leader, tries: list[str]) -> CachedSegment | None:
+def _candidate(timestamp: int, leader: Leader, tries: list[str]) -> CachedSegment | None:
     """Return the remote segment that is searched first, if one is before the local log."""
     epochs = with_records(leader.epochs)
     begin = serving(leader.remote, leader.epochs, leader.log_start_offset).epoch
-    seen: set[str] = set()
+    tried_ids: set[str] = set()
     for entry in leader.epochs if begin is not None else ():
         if entry.epoch < (begin or 0):
             continue
         for segment in leader.remote.listed(entry.epoch):
             metadata = segment.metadata
-            if metadata.max_timestamp_ms < asked or metadata.end_offset < leader.log_start_offset:
+            if metadata.max_timestamp_ms < timestamp or metadata.end_offset < leader.log_start_offset:
                 continue
             name = f"segment {metadata.segment_id} of leader epoch {entry.epoch}"
             outside = outside_lineage(segment, leader.log.log_end_offset, epochs)
             state = SEGMENT_STATES[metadata.state] if metadata.state != COPY_SEGMENT_FINISHED else None
             if outside is not None or state is not None:
-                if metadata.segment_id not in seen:
+                if metadata.segment_id not in tried_ids:
                     tries.append(f"{name}: {outside or state}")
-                seen.add(metadata.segment_id)
+                tried_ids.add(metadata.segment_id)
                 continue
             if metadata.start_offset < leader.log.segments[0].base_offset:
                 tries.append(f"{name}: searched, its newest record is of {metadata.max_timestamp_ms}")
@@ -329,25 +329,25 @@ def coverage(leader: Leader) -> Yield:
 def retention(leader: Leader, *, query: RetentionQuery) -> Yield:
     """Yield a row for each segment: remote ones, then local ones."""
     config, _ = yield from configured(leader.partition, query)
-    held = held_log(leader.partition, leader.log, config, query.now_ms)._replace(leader=leader)
-    yield from held.assumed()
-    held = held.learned(() if config.is_known else map(ends_of, leader.log.segments))
-    number = held.config.number
-    whole, local_limits = NO_LIMITS, NO_LIMITS
-    if held.deletes:
-        whole, local_limits = (number("retention.ms"), number("retention.bytes")), held.limits
-    local = tier_verdicts(held.verdicts())
+    log = held_log(leader.partition, leader.log, config, query.now_ms)._replace(leader=leader)
+    yield from log.assumed()
+    log = log.learned(() if config.is_known else map(ends_of, leader.log.segments))
+    number = log.config.number
+    remote_limits, local_limits = NO_LIMITS, NO_LIMITS
+    if log.deletes:
+        remote_limits, local_limits = (number("retention.ms"), number("retention.bytes")), log.limits
+    local = tier_verdicts(log.verdicts())
     remote, after = left_alone(leader), leader.log_start_offset
-    if held.is_tiered:
-        remote, log_start = expire_remote(leader, whole, query.now_ms)
+    if log.is_tiered:
+        remote, log_start = expire_remote(leader, remote_limits, query.now_ms)
         after = max(log_start or 0, after)
     else:
         after = max([after, *(each.segment.end_offset + 1 for each in local if each.action == DELETE)])
-    for tier, verdicts, limits in (("remote", remote, whole), ("local", local, local_limits)):
+    for tier, verdicts, limits in (("remote", remote, remote_limits), ("local", local, local_limits)):
         order = count(1)
         for segment, action, rule, reason in verdicts:
             turn = next(order) if action == DELETE else None
-            place = where(leader.partition)
+            origin = where(leader.partition)
             yield remote_tiers.RlmmRetentionRow(
-                place, leader.topic_id, turn, tier, action, rule, *segment, after, reason, *limits
+                origin, leader.topic_id, turn, tier, action, rule, *segment, after, reason, *limits
             )
