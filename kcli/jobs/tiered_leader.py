@@ -46,14 +46,14 @@ EVIDENCE = 64  # user partitions that say how many metadata partitions there are
 
 def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Selection) -> list[Unit]:
     """Return a unit for each selected user partition, the directories of the metadata topic with it."""
-    given = (*(unit.target for unit in units), *elsewhere)
-    own = with_events(user_units(units, selection), given)
+    targets = (*(unit.target for unit in units), *elsewhere)
+    own = with_events(user_units(units, selection), targets)
     return [replace(unit, number=number) for number, unit in enumerate(own)]
 
 
-def with_events(units: Sequence[Unit], others: Iterable[Target]) -> list[Unit]:
+def with_events(units: Sequence[Unit], elsewhere: Iterable[Target]) -> list[Unit]:
     """Return the units with the metadata topic's directories: those named, else those in their log dirs."""
-    named = _of_events(others)
+    named = _of_events(elsewhere)
     log_dirs = dict.fromkeys(unit.target.log_dir for unit in units if unit.target.log_dir and not named)
     metadata = {**_of_events(unit.target for unit in units), **named}
     metadata |= _of_events(metadata_targets(log_dirs).targets)
@@ -206,8 +206,8 @@ def has_remote_storage(partition: Partition) -> bool | None:
     image = cluster_image(partition.target)
     if image is None or partition.topic is None:
         return None
-    known = image.named(partition.topic)[0]
-    if known is None or partition.topic_id() not in {known, None}:
+    topic_id = image.named(partition.topic)[0]
+    if topic_id is None or partition.topic_id() not in {topic_id, None}:
         return None
     config = topic_config(image, partition.topic)
     return None if config is None else config.remote_storage
@@ -245,14 +245,14 @@ def misplaced(
         size = None if _looked_in(user, DEFAULT_PARTITIONS) == number else len(numbers)
     looked_in = _looked_in(user, size)
     if number is not None and looked_in not in {number, None}:
-        place = f"events are in {REMOTE_LOG_METADATA}-{number}, a broker looks in {looked_in} of {size}"
-        yield f"{place}: it knows none of their remote segments"
+        mismatch = f"events are in {REMOTE_LOG_METADATA}-{number}, a broker looks in {looked_in} of {size}"
+        yield f"{mismatch}: it knows none of their remote segments"
 
 
 def misplaced_events(target: Target, events: RemoteEvents) -> Iterator[Finding]:
     """Yield that no broker reads the events about a partition where they are."""
     topic_id, name = Partition(target).topic_id(), target.name
-    present = [each.number for each in events.partitions]
+    present = [partition.number for partition in events.partitions]
     for user, number in events.places.items():
         if name is not None and user[1:] == (name.topic, name.partition) and topic_id in {user[0], None}:
             for message in misplaced(user, number, target, present):
@@ -266,10 +266,10 @@ def leading(targets: Iterable[Target]) -> Iterator[Target]:
         name = target.name
         if target.kind == PARTITION and name and name.kind == NORMAL and name.topic not in NEVER_TIERED:
             replicas.setdefault(name, []).append(target)
-    for some in replicas.values():
-        leads = [_leads(target) for target in some]
-        alone = len(some) == 1 and leads == [None]
-        yield from (target for target, is_leader in zip(some, leads, strict=True) if is_leader or alone)
+    for copies in replicas.values():
+        leads = [_leads(target) for target in copies]
+        alone = len(copies) == 1 and leads == [None]
+        yield from (target for target, is_leader in zip(copies, leads, strict=True) if is_leader or alone)
 
 
 def _leads(target: Target) -> bool | None:
@@ -282,7 +282,7 @@ def _leads(target: Target) -> bool | None:
 
 def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]]) -> str | None:
     """Return why not all events of a metadata partition (None: of any) are here; None where they are."""
-    reasons = [why for other, why in partitions if number in {other, None}]
+    reasons = [why for partition, why in partitions if number in {partition, None}]
     if not reasons:
         return ABSENT
     return None if None in reasons else reasons[0]
@@ -308,17 +308,17 @@ def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = Tr
     number = metadata_partition_of(user, events.places.items(), size)
     cluster = cluster_of(partition.target)
     copies = [
-        each
-        for each in events.partitions
-        if number in {each.number, None}
-        and (cluster == each.cluster_id or None in {cluster, each.cluster_id})
+        copy
+        for copy in events.partitions
+        if number in {copy.number, None}
+        and (cluster == copy.cluster_id or None in {cluster, copy.cluster_id})
     ]
-    error = next((each.error for each in copies if each.error is not None), None)
-    if error is not None and all(each.error is not None for each in copies):
-        message = f"{_partition_words(partition, number, events, size)} cannot be read: {error}"
+    error = next((copy.error for copy in copies if copy.error is not None), None)
+    if error is not None and all(copy.error is not None for copy in copies):
+        message = f"{_whereabouts(partition, number, events, size)} cannot be read: {error}"
         raise FileError(partition.path, error.code, message)
     if not caches and is_needed and not copies:
-        lacking = _partition_words(partition, number, events, size)
+        lacking = _whereabouts(partition, number, events, size)
         facts, path = partition.directory, partition.path
         if facts.broker_id is not None and not facts.is_kraft:  # the same of each partition there
             path, lacking = partition.target.log_dir or path, WITH_ZOOKEEPER
@@ -328,9 +328,9 @@ def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = Tr
 
 def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[FileError]:
     """Yield an error for each tiered, selected user partition whose metadata partition is not here."""
-    given = [target for target in targets if target.kind == PARTITION and target.name is not None]
-    known = {(metadata_partition(target), cluster_of(target)) for target in given}
-    for target in given:
+    partitions = [target for target in targets if target.kind == PARTITION and target.name is not None]
+    present = {(metadata_partition(target), cluster_of(target)) for target in partitions}
+    for target in partitions:
         name, partition = target.name, Partition(target)
         size, cluster = topic_size(target), cluster_of(target)
         if name is None or name.kind != NORMAL or size is None or not selection.wants(name):
@@ -339,10 +339,10 @@ def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[
             continue
         user = (partition.topic_id() or _id_by_name(partition) or "", name.topic, name.partition)
         number = metadata_partition_of(user, (), size)
-        here = {other for each, other in known if each == number}
-        if number is not None and not (here & {cluster, None} or (here and cluster is None)):
-            place = f"{REMOTE_LOG_METADATA}-{number}"
-            message = f"the events of {name.topic}-{name.partition} are in {place}, which {NAME_IT}"
+        clusters = {cluster_id for key, cluster_id in present if key == number}
+        if number is not None and not (clusters & {cluster, None} or (clusters and cluster is None)):
+            directory = f"{REMOTE_LOG_METADATA}-{number}"
+            message = f"the events of {name.topic}-{name.partition} are in {directory}, which {NAME_IT}"
             yield FileError(target.shown, NOT_HERE, message)
 
 
@@ -351,7 +351,7 @@ def _id_by_name(partition: Partition) -> str | None:
     return None if image is None else image.named(partition.topic)[0]
 
 
-def _partition_words(partition: Partition, number: int | None, events: RemoteEvents, size: int | None) -> str:
+def _whereabouts(partition: Partition, number: int | None, events: RemoteEvents, size: int | None) -> str:
     is_known = number is not None and (size is not None or events.places)
-    place = f"{REMOTE_LOG_METADATA}-{number}" if is_known else REMOTE_LOG_METADATA
-    return f"the events of {partition.topic}-{partition.number} are in {place}, which"
+    directory = f"{REMOTE_LOG_METADATA}-{number}" if is_known else REMOTE_LOG_METADATA
+    return f"the events of {partition.topic}-{partition.number} are in {directory}, which"

@@ -38,12 +38,12 @@ def listed(
     """Yield a row for each transactional id known, or whose transaction holds a selected partition."""
 
     def wants(state: TransactionState) -> bool:
-        places = (PartitionDir(partition.topic, partition.partition) for partition in state.partitions)
-        return not selection.names or any(map(selection.wants, places))
+        names = (PartitionDir(partition.topic, partition.partition) for partition in state.partitions)
+        return not selection.names or any(map(selection.wants, names))
 
     states = yield from load_transactions(partition, version)
-    place = where(partition)
-    for transactional_id, one in sorted(states.states.items()):
-        if wants(one):
+    origin = where(partition)
+    for transactional_id, state in sorted(states.states.items()):
+        if wants(state):
             number = partition.number or 0
-            yield TransactionRow(place, transactional_id, *one[1:], coordinator_partition=number)
+            yield TransactionRow(origin, transactional_id, *state[1:], coordinator_partition=number)

@@ -162,8 +162,8 @@ def rounds_with_leader(
         return _by_remote(partition, leader, followed.remote, fetch_rounds, follower)
     if fetch_rounds.starts_over:
         return fetch_rounds
-    kept = follower.cut(fetch_rounds.truncate_to)
-    parted = find_divergence(leader.epochs, leader.log_end_offset, kept.epochs, kept.log_end_offset)
+    remainder = follower.cut(fetch_rounds.truncate_to)
+    parted = find_divergence(leader.epochs, leader.log_end_offset, remainder.epochs, remainder.log_end_offset)
     return fetch_rounds._replace(differs_from=parted.offset)
 
 
@@ -193,16 +193,17 @@ def _by_remote(
 
 def kept_remotely(fetch_rounds: FetchRounds) -> int | None:
     """Return the offset below which remote storage has the follower's records: where it is fetched from."""
-    is_kept = fetch_rounds.outcome == TIERED and all(one.rule != LEADER_START for one in fetch_rounds.rounds)
-    return fetch_rounds.rounds[-1].fetch_offset if is_kept else None
+    is_reset = any(exchange.rule == LEADER_START for exchange in fetch_rounds.rounds)
+    is_remote = fetch_rounds.outcome == TIERED and not is_reset
+    return fetch_rounds.rounds[-1].fetch_offset if is_remote else None
 
 
 def without_remote(lost: str | None, fetch_rounds: FetchRounds, loaded: LoadedLog) -> str | None:
     """Return the offsets that are lost, `A..B`, but for those that remote storage has."""
-    kept = kept_remotely(fetch_rounds)
-    if lost is None or kept is None:
+    remote_end = kept_remotely(fetch_rounds)
+    if lost is None or remote_end is None:
         return lost
-    return f"{kept}..{lost.rpartition('..')[2]}" if kept < loaded.log_end_offset else None
+    return f"{remote_end}..{lost.rpartition('..')[2]}" if remote_end < loaded.log_end_offset else None
 
 
 def outcome_finding(partition: Partition, fetch_rounds: FetchRounds) -> Finding | None:
@@ -253,33 +254,34 @@ def dry_run(partition: Partition, unit: Unit, *, request: Request) -> Yield:
         leader = yield from leader_of(following, unit, running=request.running)
     yield from undecodable_findings(partition.target)
     _refuse_others(partition)
-    given = _checkpoints(partition, request)
+    log_checkpoints = _checkpoints(partition, request)
     if request.shutdown is None:
-        yield from lone_finding(partition, given)
+        yield from lone_finding(partition, log_checkpoints)
     settings = request.known.of(
         partition,
         now_ms=request.now_ms,
         index_interval_bytes=request.index_interval_bytes,
         segment_index_bytes=request.segment_index_bytes,
     )
-    loaded = yield from start_from(partition, given, settings=settings, exact=not request.running)
+    loaded = yield from start_from(partition, log_checkpoints, settings=settings, exact=not request.running)
     if request.running:
         loaded = as_running(loaded)
+    high_watermark = log_checkpoints.high_watermark
     if loaded.high_watermark is not None and request.high_watermark is None:  # the start itself sets it
-        given = given._replace(high_watermark=loaded.high_watermark)
+        high_watermark = loaded.high_watermark
     if following is None or leader is None:
-        target = _target(partition, loaded, given, request)
+        target = _target(partition, loaded, high_watermark, request)
         if target is None:
             message = f"leader epoch {request.to_epoch} has no end offset in this replica"
             yield Finding("TRUNC-001", message, dir=partition.shown)
             return
-        prediction = _predicted(loaded, target, given.high_watermark)
+        prediction = _predicted(loaded, target, high_watermark)
         lost = _lost(loaded, prediction)
         yield _row(partition, loaded, prediction, request, lost)
     else:
-        replica = LoadedReplica(loaded, given.high_watermark)
+        replica = LoadedReplica(loaded, high_watermark)
         fetch_rounds = rounds_with_leader(partition, replica, following, leader)
-        prediction = _predicted(loaded, fetch_rounds.truncate_to, given.high_watermark, fetch_rounds)
+        prediction = _predicted(loaded, fetch_rounds.truncate_to, high_watermark, fetch_rounds)
         lost = without_remote(_lost(loaded, prediction), fetch_rounds, loaded)
         if fetch_rounds.outcome == TIERED:
             epochs = truncate_from_end(leader.side.epochs, fetch_rounds.truncate_to)
@@ -291,10 +293,11 @@ def dry_run(partition: Partition, unit: Unit, *, request: Request) -> Yield:
                 yield finding
                 row = row._replace(warnings=(*row.warnings, finding.message))
         yield from start_finding(partition, leader.side, loaded, fetch_rounds)
+        exchanges = enumerate(fetch_rounds.rounds, 1)
         yield row._replace(
             leader_dir=leader.dir,
             protocol=following.protocol,
-            rounds=tuple(TruncationRound(number, *one) for number, one in enumerate(fetch_rounds.rounds, 1)),
+            rounds=tuple(TruncationRound(number, *exchange) for number, exchange in exchanges),
             outcome=fetch_rounds.outcome,
         )
     yield from _findings(partition, prediction)
@@ -315,9 +318,9 @@ def _predicted(
 ) -> Prediction:
     """Return what the truncation does; FileError `would-fail` where it fails in the broker."""
     fully = fetch_rounds is not None and fetch_rounds.starts_over
-    kept = (kept_remotely(fetch_rounds) or 0) if fetch_rounds is not None else 0
+    remote_end = (kept_remotely(fetch_rounds) or 0) if fetch_rounds is not None else 0
     try:
-        prediction = truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=kept)
+        prediction = truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=remote_end)
     except BrokerError as error:
         message = f"the truncation would fail: {error}"
         raise FileError(error.path, WOULD_FAIL, message, error.position) from error
@@ -338,13 +341,13 @@ def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
     )
 
 
-def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request: Request) -> int | None:
+def _target(partition: Partition, loaded: LoadedLog, watermark: int | None, request: Request) -> int | None:
     """Return the offset to truncate to; None for an epoch without an end offset."""
     if request.to_high_watermark:
-        if given.high_watermark is None:
+        if watermark is None:
             message = "no high watermark is known for this partition; name it with --high-watermark"
             raise FileError(partition.path, "unknown-high-watermark", message)
-        return loaded.bounded(given.high_watermark)
+        return loaded.bounded(watermark)
     if request.to_epoch is not None:
         end = end_offset_for(loaded.epochs, request.to_epoch, loaded.log_end_offset).end_offset
         return None if end == UNDEFINED_EPOCH_OFFSET else end
@@ -472,8 +475,8 @@ def _start_warnings(partition: Partition, loaded: LoadedLog, request: Request) -
     if request.shutdown is None and partition.topic == CLUSTER_METADATA:
         yield "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
     elif request.shutdown is None and partition.target.log_dir is None:
-        other = "--shutdown unclean for the other case"
-        yield f"no log dir around this directory: taken as stopped cleanly ({other})"
+        hint = "--shutdown unclean for the other case"
+        yield f"no log dir around this directory: taken as stopped cleanly ({hint})"
     if PARTITION_METADATA_FILE not in partition.names:
         renamed = "a broker of Kafka 4 renames such a directory to -stray and never truncates it"
         yield f"no partition.metadata: {renamed}"
@@ -498,8 +501,8 @@ def _target_warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]
         yield f"every segment goes: the target lies below the first one, and {begins}"
     if target < loaded.log_start_offset:
         yield f"the target lies below the log start offset {loaded.log_start_offset}, which is lowered to it"
-    end, kept = loaded.log_end_offset, prediction.after.epochs
-    recordless = [entry for entry in loaded.epochs if entry.start_offset >= end and entry not in kept]
+    end, epochs = loaded.log_end_offset, prediction.after.epochs
+    recordless = [entry for entry in loaded.epochs if entry.start_offset >= end and entry not in epochs]
     if recordless:
         yield f"epochs without records are dropped: {', '.join(str(entry.epoch) for entry in recordless)}"
 

@@ -222,7 +222,7 @@ def _producers(_query: ViewQuery, file_set: FileSet, _columns: Collection[str]) 
 
 def _retention(*_: object) -> ViewCommand:
     job = partial(retention, query=RetentionQuery(clock_ms()))
-    return ViewCommand(job, split=partial(with_events, others=()))
+    return ViewCommand(job, split=partial(with_events, elsewhere=()))
 
 
 CHECKED = ScanLog(ScanOptions(rows=frozenset()))

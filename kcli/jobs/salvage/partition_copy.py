@@ -50,12 +50,12 @@ class SavedRange(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionCopy:
-    """What is `kept` of each log in the copy at `path`, and what is left out; changed in place."""
+    """The copy of a partition at `path`: what of each log goes in, what is left out; changed in place."""
 
     partition: Partition
     path: str
     names: dict[int, str] = field(default_factory=dict)
-    kept: dict[int, list[SavedRange]] = field(default_factory=dict)
+    saved_ranges: dict[int, list[SavedRange]] = field(default_factory=dict)
     batches_lost: int = 0
     bytes_lost: int = 0
     lost: list[LostRange] = field(default_factory=list)
@@ -65,7 +65,7 @@ class PartitionCopy:
     @property
     def batches(self) -> int:
         """How many batches are in the copy."""
-        return sum(part.batches for ranges in self.kept.values() for part in ranges)
+        return sum(batch_range.batches for ranges in self.saved_ranges.values() for batch_range in ranges)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file of the copy."""
@@ -98,9 +98,9 @@ class PartitionCopy:
             error = FileError(target.path, *error.args[1:])
         elif error.path != target.path:
             error = FileError(os.path.join(target.path, os.path.basename(error.path)), *error.args[1:])
-        gone = removal(error)
-        if gone is not None:
-            return FileError(shown_as(target, gone.path), SHRANK, gone.message)
+        change = removal(error)
+        if change is not None:
+            return FileError(shown_as(target, change.path), SHRANK, change.message)
         return FileError(shown_as(target, error.path), *error.args[1:])
 
 

@@ -140,7 +140,7 @@ class Salvage:
             log_end_offset=loaded.log_end_offset,
             batches_lost=copy.batches_lost,
             bytes_lost=copy.bytes_lost,
-            lost=tuple(sorted(copy.lost, key=lambda one: (one.file, one.start))),
+            lost=tuple(sorted(copy.lost, key=lambda loss: (loss.file, loss.start))),
             files=tuple(
                 SavedFile(name, os.stat(os.path.join(copy.path, name)).st_size)
                 for name in sorted(os.listdir(copy.path))
@@ -150,7 +150,7 @@ class Salvage:
 
 def _lacks_snapshot(copy: PartitionCopy) -> Finding | None:
     """Return that no node starts with the copy of a metadata log: no snapshot reaches its start."""
-    start = min(copy.kept, default=0)
+    start = min(copy.saved_ranges, default=0)
     if not lacks_snapshot(start, snapshots(os.listdir(copy.path), start)):
         return None
     message = f"the log begins at offset {start}, and no snapshot reaches it: no node starts with the copy"
@@ -187,24 +187,24 @@ def _copy_logs(copy: PartitionCopy, known: KnownSettings) -> None:
     before, misplaced = None, set()
     with closing(select_batches(targets)) as selected:
         for log, following in zip(selected, [*targets, None][1:], strict=False):
-            copy.names[log.base], kept = os.path.basename(log.target.path), list[SavedRange]()
+            copy.names[log.base], saved_ranges = os.path.basename(log.target.path), list[SavedRange]()
             with open(_log_path(copy, log.base), "wb") as into:
-                for part in log.ranges():
-                    if part.reason is not None:
-                        copy.record_loss(log.base, part, part.reason)
-                        misplaced |= {log.base} if part.reason == Reason.OFFSETS else set()
+                for batch_range in log.ranges():
+                    if batch_range.reason is not None:
+                        copy.record_loss(log.base, batch_range, batch_range.reason)
+                        misplaced |= {log.base} if batch_range.reason == Reason.OFFSETS else set()
                     elif log.file is not None:
-                        kept.append(part)
-                        copy_bytes(log.file, part.start, part.end, into.write)
-            copy.kept |= {log.base: kept} if kept else {}
+                        saved_ranges.append(batch_range)
+                        copy_bytes(log.file, batch_range.start, batch_range.end, into.write)
+            copy.saved_ranges |= {log.base: saved_ranges} if saved_ranges else {}
             losses += losses_of_log(before, log, following, is_compacted=policy)
             policy = True if policy is None and holes_of(log) else policy
             before = log
-    if not copy.kept:
+    if not copy.saved_ranges:
         for path in paths.values():  # FileError of one that cannot be read: it is no empty log
             DataFile(path).close()
     first, last = min(paths, default=0), max(paths, default=0)
-    for base in paths.keys() - copy.kept.keys() - {first, *({last} - misplaced)}:
+    for base in paths.keys() - copy.saved_ranges.keys() - {first, *({last} - misplaced)}:
         os.unlink(_log_path(copy, base))
     copy.findings += losses
     copy.lacks_records = any(loss.code == RECORDS_LOST for loss in losses)
@@ -223,8 +223,8 @@ def _recover(copy: PartitionCopy, of_copy: Partition, settings: Settings) -> Loa
     is_behind = [finding for finding in loaded.findings if finding.code == BEHIND]
     copy.findings.extend(is_behind)
     for base in loaded.deleted if is_behind else ():
-        for part in copy.kept.pop(base, []):
-            copy.record_loss(base, part, Reason.SNAPSHOT)
+        for batch_range in copy.saved_ranges.pop(base, []):
+            copy.record_loss(base, batch_range, Reason.SNAPSHOT)
     return loaded
 
 
@@ -271,7 +271,8 @@ def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding
         logs, indexes = {base: path for base, (path, _) in sorted(files.logs.items())}, files.indexes
     except (BrokerError, FileError):
         logs = {
-            one.base_offset: os.path.join(partition.path, f"{one.stem}.log") for one in partition.segments
+            segment.base_offset: os.path.join(partition.path, f"{segment.stem}.log")
+            for segment in partition.segments
         }
         indexes = {}
         for name in partition.names:
@@ -286,13 +287,13 @@ def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding
 
 def _end_of(log: SelectedLog) -> int:
     """Return the offset after the last batch of a log."""
-    return int(log.kept["last"].max(initial=log.base - 1)) + 1
+    return int(log.good_batches["last"].max(initial=log.base - 1)) + 1
 
 
 def holes_of(log: SelectedLog) -> list[Hole]:
     """Return where offsets are missing between the batches of a log."""
-    kept = log.kept
-    return find_holes(log.base, *(kept[name] for name in ("first", "last", "position", "is_legacy")))
+    batches = log.good_batches
+    return find_holes(log.base, *(batches[name] for name in ("first", "last", "position", "is_legacy")))
 
 
 def losses_of_log(
@@ -303,11 +304,11 @@ def losses_of_log(
     code, holes = MAY_BE_LOST if is_compacted is None else RECORDS_LOST, holes_of(log)
     is_damaged = log.is_damaged or (before is not None and before.is_damaged)
     is_cleaned = (
-        is_compacted or bool(log.kept["is_sparse"].any()) or (is_compacted is None and len(holes) > 1)
+        is_compacted or bool(log.good_batches["is_sparse"].any()) or (is_compacted is None and len(holes) > 1)
     )
     if not (is_damaged or is_cleaned):
         end = log.base if before is None else _end_of(before)
-        begin = int(log.kept["first"].min(initial=log.base))
+        begin = int(log.good_batches["first"].min(initial=log.base))
         if begin > end:
             message = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
             yield collector.finding(code, None, message)
@@ -326,8 +327,8 @@ def _past_end(log: SelectedLog) -> Iterator[Finding]:
     entries in an index that was never closed.
     """
     size = log.file.size if log.file is not None else 0
-    largest = log.kept["timestamp"].max(initial=NO_TIMESTAMP)
-    for index in sorted(log.indexes, key=lambda one: not one.is_whole):
+    largest = log.good_batches["timestamp"].max(initial=NO_TIMESTAMP)
+    for index in sorted(log.indexes, key=lambda index: not index.is_whole):
         is_past = index.offsets >= _end_of(log)
         if isinstance(index, OffsetIndexJudge):
             is_past &= index.values >= size
@@ -335,29 +336,33 @@ def _past_end(log: SelectedLog) -> Iterator[Finding]:
         else:
             is_past &= (index.values > largest) & (not log.is_damaged and log.end == size)
             message, values = "entry {}: offset {} is past the segment", index.offsets
-        at = np.flatnonzero(is_past)
-        if len(at):
-            slot, code = int(index.slots[at[0]]), RECORDS_LOST if index.is_whole else MAY_BE_LOST
-            finding = index.findings.finding(code, slot * index.size, message.format(slot, values[at[0]]))
-            yield finding._replace(more=len(at) - 1)
+        past = np.flatnonzero(is_past)
+        if len(past):
+            slot, code = int(index.slots[past[0]]), RECORDS_LOST if index.is_whole else MAY_BE_LOST
+            finding = index.findings.finding(code, slot * index.size, message.format(slot, values[past[0]]))
+            yield finding._replace(more=len(past) - 1)
 
 
 def _as_losses(findings: Iterator[Finding]) -> Iterator[Finding]:
     """Yield the findings of `check` that mean that a copy lacks records."""
-    return (one._replace(code=SAME_FINDINGS[one.code]) for one in findings if one.code in SAME_FINDINGS)
+    for finding in findings:
+        if finding.code in SAME_FINDINGS:
+            yield finding._replace(code=SAME_FINDINGS[finding.code])
 
 
 def losses_of_loaded(copy: PartitionCopy, loaded: LoadedLog, *, is_tiered: bool | None) -> Iterator[Finding]:
     """Yield what the files around a copy show that it lacks: flushed records, a beginning, a snapshot."""
-    partition, log_end, given = copy.partition, loaded.log_end_offset, checkpoints(copy.partition)
+    partition, log_end = copy.partition, loaded.log_end_offset
+    clean, recovery_point, log_start, high_watermark = checkpoints(partition)
     has_lost = copy.lost or {finding.code for finding in copy.findings} & {RECORDS_LOST, MAY_BE_LOST}
-    if given.log_start_offset > log_end and not is_running(partition.target):
-        text = f"{START_ABOVE_END}: {given.log_start_offset}, {log_end} at most"
-        yield Finding(MAY_BE_LOST, text, dir=partition.shown, expected=log_end, found=given.log_start_offset)
-    offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end, given.clean)
+    if log_start > log_end and not is_running(partition.target):
+        text = f"{START_ABOVE_END}: {log_start}, {log_end} at most"
+        yield Finding(MAY_BE_LOST, text, dir=partition.shown, expected=log_end, found=log_start)
+    offsets = Offsets(None, recovery_point, high_watermark, None, None, log_end, clean)
     yield from _as_losses(contradictions(partition.target, offsets))
     yield from _as_losses(beginning_findings(partition, loaded.epoch_lines or (), is_tiered=is_tiered))
-    above = [one for one in producer_snapshots(partition.names) if one > max(log_end, given.log_start_offset)]
+    end = max(log_end, log_start)
+    above = [offset for offset in producer_snapshots(partition.names) if offset > end]
     if above and not has_lost and partition.target.name is not None and partition.target.name.kind == NORMAL:
         text = f"{above[-1]}.snapshot: the log ends at offset {log_end}"
         yield Finding(MAY_BE_LOST, text, dir=partition.shown, more=len(above) - 1)

@@ -59,10 +59,10 @@ class SelectedLog:
     end: int = 0
 
     @property
-    def kept(self) -> Batches:
+    def good_batches(self) -> Batches:
         """The batches that go into the copy."""
-        kept: Batches = self.batches[self.batches["reason"] == 0]
-        return kept
+        batches: Batches = self.batches[self.batches["reason"] == 0]
+        return batches
 
     @property
     def is_damaged(self) -> bool:
@@ -189,14 +189,14 @@ def _reject_out_of_order(log: SelectedLog, following: SelectedLog | None, after:
     The base offset of the next log counts as one batch without records would, since a name may be wrong,
     too: it outweighs one batch that reaches beyond it, and not two.
     """
-    good = log.kept
+    good = log.good_batches
     first, last = good["first"], good["last"]
     if following is not None:
-        first = np.concatenate((first, [following.base], following.kept["first"]))
-        last = np.concatenate((last, [following.base - 1], following.kept["last"]))
-    kept = longest_rising(first, last, after)[: len(good)]
-    log.batches["reason"][np.flatnonzero(log.batches["reason"] == 0)[~kept]] = Reason.OFFSETS
-    return int(good["last"][kept][-1]) if kept.any() else after
+        first = np.concatenate((first, [following.base], following.good_batches["first"]))
+        last = np.concatenate((last, [following.base - 1], following.good_batches["last"]))
+    is_rising = longest_rising(first, last, after)[: len(good)]
+    log.batches["reason"][np.flatnonzero(log.batches["reason"] == 0)[~is_rising]] = Reason.OFFSETS
+    return int(good["last"][is_rising][-1]) if is_rising.any() else after
 
 
 def longest_rising(first: Ints, last: Ints, after: int) -> NDArray[np.bool_]:
@@ -217,12 +217,12 @@ def longest_rising(first: Ints, last: Ints, after: int) -> NDArray[np.bool_]:
             ends.append(number)
         elif end < lowest[length]:
             lowest[length], ends[length] = end, number
-    kept = np.zeros(len(first), np.bool_)
+    is_rising = np.zeros(len(first), np.bool_)
     number = ends[-1] if ends else -1
     while number >= 0:
-        kept[number] = True
+        is_rising[number] = True
         number = int(before[number])
-    return kept
+    return is_rising
 
 
 def _ranges(batches: Batches) -> Iterator[SavedRange]:

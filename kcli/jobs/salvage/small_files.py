@@ -54,7 +54,7 @@ def copy_small_files(copy: PartitionCopy) -> str | None:
     return EMPTY if trouble is None and not lines else trouble
 
 
-def _copy_file(copy: PartitionCopy, name: str, read: Callable[[bytes], object]) -> str | None:
+def _copy_file(copy: PartitionCopy, name: str, parse: Callable[[bytes], object]) -> str | None:
     """Copy a small file if it is whole; return what is wrong with it in words, None for nothing."""
     path = os.path.join(copy.partition.path, name)
     try:
@@ -62,7 +62,7 @@ def _copy_file(copy: PartitionCopy, name: str, read: Callable[[bytes], object]) 
         if data is None:
             return MISSING
         with reading(path):
-            read(data)
+            parse(data)
     except FileError as error:
         return f"{'cannot be read' if error.code in CANNOT_READ else 'damaged'} ({error.message})"
     copy.write(name, data)
@@ -103,10 +103,10 @@ def copy_snapshots(copy: PartitionCopy) -> None:
 def _remove_damaged(copy: PartitionCopy, names: Collection[str]) -> None:
     """Remove damaged snapshots; not the newest if it alone has what was before the log."""
     troubles = {name: snapshot_trouble(os.path.join(copy.path, name)) for name in names}
-    whole = [name for name, trouble in troubles.items() if trouble is None]
-    reached = snapshots(whole, min(copy.kept, default=first_base(os.listdir(copy.path)))).values()
+    intact = [name for name, trouble in troubles.items() if trouble is None]
+    reached = snapshots(intact, min(copy.saved_ranges, default=first_base(os.listdir(copy.path)))).values()
     damaged = {name: trouble for name, trouble in troubles.items() if trouble is not None}
-    if damaged and 0 not in copy.kept and not {*whole} & {*reached}:
+    if damaged and 0 not in copy.saved_ranges and not {*intact} & {*reached}:
         files = {name: parse_file(name) for name in damaged}  # the newest: by epoch, then end offset
         del damaged[max(files, key=lambda name: (files[name].epoch or 0, files[name].base_offset or 0))]
     for name, trouble in damaged.items():
@@ -157,14 +157,14 @@ def _fitting_epochs(copy: PartitionCopy, loaded: LoadedLog) -> EpochCache:
     else:
         of_file = leader_epochs.load(leader_epochs.replay(loaded.epoch_lines or ()), end, start)
         candidates = (of_file.entries, loaded.epochs, completed, of_batches.entries)
-    kept = min(candidates, key=lambda cache: len(contradictions(cache)))
-    left = contradictions(kept)
-    if left:
-        copy.report(FILE_NOT_SAVED, LEADER_EPOCH_CHECKPOINT, left[0], more=len(left) - 1)
+    cache = min(candidates, key=lambda cache: len(contradictions(cache)))
+    reasons = contradictions(cache)
+    if reasons:
+        copy.report(FILE_NOT_SAVED, LEADER_EPOCH_CHECKPOINT, reasons[0], more=len(reasons) - 1)
     elif wrong:
         message = f"{wrong[0]}; the copy has the epochs of its batches"
         copy.report(MADE_ANEW, LEADER_EPOCH_CHECKPOINT, message)
-    return kept
+    return cache
 
 
 def _report_lost_epochs(

@@ -67,7 +67,7 @@ class ProcessStart(NamedTuple):
     def columns(self, cause: StartFailure | None) -> dict[str, Any]:
         """Return the columns that say of every broker who it is, how it starts, and why so."""
         plan = self.plan
-        meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
+        meta = next((log_dir.meta for log_dir in plan.log_dirs if log_dir.meta is not None), None)
         return {
             "broker_id": meta.node_id if meta else None,
             "cluster_id": meta.cluster_id if meta else None,
@@ -141,21 +141,21 @@ class BrokerRows:
         """Return the row of a broker, those of its replicas, and what is to be said of its log dirs."""
         log_dirs, of_broker = plan.log_dirs, partitions
         if plan.config.has_no_broker:
-            partitions = [each for each in of_broker if each.row.where.topic == CLUSTER_METADATA]
+            partitions = [replica for replica in of_broker if replica.row.where.topic == CLUSTER_METADATA]
         if self.clean is not None:
             log_dirs = tuple(log_dir._replace(clean=self.clean) for log_dir in log_dirs)
         logs = of_plan(plan, (partition.log for partition in partitions))
         start = process_start(plan, logs)
-        dirs = tuple(_log_dir(one, start.offline.get(one.path), partitions) for one in log_dirs)
-        rows = [_not_started(each, plan, start.offline) for each in of_broker]
+        dirs = tuple(_log_dir(log_dir, start.offline.get(log_dir.path), partitions) for log_dir in log_dirs)
+        rows = [_not_started(partition, plan, start.offline) for partition in of_broker]
         if start.stop is None and plan.wait is None and plan.fates is not None:
             rows += [_empty_row(plan, replica, start.offline) for replica in plan.fates.empty]
         row = self._row(start, dirs, rows)
-        holds = "{} holds .lock: it runs with this log dir"
+        message = "{} holds .lock: it runs with this log dir"
         locked = (
-            Finding("START-011", holds.format(_process(one.locked_by)), shown(one.path))
-            for one in log_dirs
-            if one.locked_by is not None
+            Finding("START-011", message.format(_process(log_dir.locked_by)), shown(log_dir.path))
+            for log_dir in log_dirs
+            if log_dir.locked_by is not None
         )
         return row, rows, [*findings_of_broker(plan, logs), *locked]
 
@@ -165,7 +165,7 @@ class BrokerRows:
         """Return the row of a broker by its start, its log dirs and its replicas."""
         plan, stop, cause = start.plan, start.stop, start.cause
         lost = [row.records_lost for row in rows if row.outcome not in {startup.FAILS, startup.NOT_STARTED}]
-        seconds = (one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT for one in dirs)
+        seconds = (row.bytes_read / self.read_rate + row.segments * SECONDS_PER_SEGMENT for row in dirs)
         metadata_log_dir = plan.start.metadata_log_dir
         if cause is None and any(row.reason == OPENS_NONE for row in rows):
             cause = StartFailure("", OPENS_NONE, plan.config.path)
@@ -207,11 +207,11 @@ def _with_ballot(
 
 
 def _not_started(
-    one: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]
+    partition: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]
 ) -> startup.StartupRow:
     """Return the row of a replica, `not-started` where its log dir or the process ends before its log."""
-    row = one.row
-    reason = why_not_started(plan, one.log, offline, row.outcome)
+    row = partition.row
+    reason = why_not_started(plan, partition.log, offline, row.outcome)
     if reason is None or (row.outcome == startup.FAILS and reason != OPENS_NONE):
         return row
     return row._replace(
@@ -249,23 +249,23 @@ def _empty_row(
 
 
 def _log_dir(
-    one: LogDirState, reason: StartFailure | None, partitions: Iterable[StartedPartition]
+    state: LogDirState, reason: StartFailure | None, partitions: Iterable[StartedPartition]
 ) -> startup.StartedLogDir:
     """Return what becomes of a log dir: an error of the disk in one of its logs takes it offline."""
-    mine = [each for each in partitions if each.log.log_dir == one.path]
-    rows = [each.row for each in mine]
+    logs = [partition for partition in partitions if partition.log.log_dir == state.path]
+    rows = [partition.row for partition in logs]
     return startup.StartedLogDir(
-        dir=shown(one.path),
-        directory_id=one.meta.directory_id if one.meta else None,
+        dir=shown(state.path),
+        directory_id=state.meta.directory_id if state.meta else None,
         outcome="online" if reason is None else startup.OFFLINE,
         error=reason.exception if reason else None,
         error_message=str(reason) if reason else None,
-        clean=one.clean,
+        clean=state.clean,
         partitions=len(rows),
         failing_partitions=sum(row.error is not None for row in rows),
         segments=sum(row.segments or 0 for row in rows),
         bytes_read=sum(row.bytes_read or 0 for row in rows),
-        bytes_needed=0 if reason else _checkpoint_bytes(one.path) + sum(each.bytes_needed for each in mine),
+        bytes_needed=0 if reason else _checkpoint_bytes(state.path) + sum(log.bytes_needed for log in logs),
     )
 
 

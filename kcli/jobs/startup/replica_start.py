@@ -67,15 +67,15 @@ def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
         raise FileError(
             partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
         )
-    given = checkpoints(partition)
+    log_checkpoints = checkpoints(partition)
     if request.shutdown is None or partition.topic == CLUSTER_METADATA:
-        yield from lone_finding(partition, given)
+        yield from lone_finding(partition, log_checkpoints)
     else:
-        given = given._replace(clean=request.shutdown == CLEAN)
-    log = yield from started_log(partition, given, request)
-    findings = list(log_findings(partition, given, log, request.fates))
-    metadata_path = request.metadata_paths.get(partition.target.log_dir or "")
-    row = StartupRow(StartedWhere(*where(partition)), LOADS, clean=given.clean, metadata_path=metadata_path)
+        log_checkpoints = log_checkpoints._replace(clean=request.shutdown == CLEAN)
+    log = yield from started_log(partition, log_checkpoints, request)
+    findings = list(log_findings(partition, log_checkpoints, log, request.fates))
+    path = request.metadata_paths.get(partition.target.log_dir or "")
+    row = StartupRow(StartedWhere(*where(partition)), LOADS, clean=log_checkpoints.clean, metadata_path=path)
     needed = 0
     if isinstance(log, StartFailure):
         row = row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
@@ -85,7 +85,7 @@ def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
             outcome=WILL_BE_DELETED, files=files, records_lost=0, reason=DELETE_DIRECTORY.reason
         )
     else:
-        row = _with_log(row, partition, log, is_short=any(one.code == LOST_END for one in findings))
+        row = _with_log(row, partition, log, is_short=any(finding.code == LOST_END for finding in findings))
         row = _with_fate(row, log, request.fates.of(partition.target))
         needed = bytes_needed(partition.path, log, row.files)
         findings += forgotten_producers(partition, log)
@@ -117,10 +117,10 @@ def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
             records_lost=_sum(row.records_lost, data_records(log)),
         )
     if fate.outcome == WILL_BE_DELETED:
-        kept = 0 if fate.replaced_by is None else log_end_in(fate.replaced_by)
-        if kept is None:  # the -future log does not load, and replaces nothing
+        future_end = 0 if fate.replaced_by is None else log_end_in(fate.replaced_by)
+        if future_end is None:  # the -future log does not load, and replaces nothing
             return row._replace(outcome=LOADS, reason=None)
-        lost = data_records(log, kept)
+        lost = data_records(log, future_end)
         return row._replace(
             files=_all_files(row, DELETE_FILE, fate.reason), records_lost=_sum(row.records_lost, lost)
         )
@@ -128,8 +128,8 @@ def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
 
 
 def _sum(*numbers: int | None) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if len(known) == len(numbers) else None
+    counts = [number for number in numbers if number is not None]
+    return sum(counts) if len(counts) == len(numbers) else None
 
 
 def _all_files(row: StartupRow, action: FileAction, reason: str) -> tuple[FileChange, ...]:
@@ -161,8 +161,8 @@ def _with_log(row: StartupRow, partition: Partition, log: LoadedLog, *, is_short
         segments=len(log.segments),
         epochs=log.epochs,
         producers=tuple(
-            StartedProducer(number, one.epoch, one.last_sequence, one.last_offset, one.open_since)
-            for number, one in sorted(log.producers.producers.items())
+            StartedProducer(number, entry.epoch, entry.last_sequence, entry.last_offset, entry.open_since)
+            for number, entry in sorted(log.producers.producers.items())
         ),
         files=file_changes(partition, log),
         bytes_read=log.bytes_read,
