@@ -41,15 +41,15 @@ MOST_FINDINGS = 1000  # findings of one partition that are listed; more are coun
 class CheckedPartition:
     """What is found about one partition; `counted` are all findings, listed or not."""
 
-    place: RemotePartition
+    user: RemotePartition
     events: int = 0
     counted: Counter[str] = field(default_factory=Counter)
     listed: list[Finding] = field(default_factory=list)
 
     def add(self, code: str, message: str) -> None:
         """Count a finding, and list it if there is room."""
-        place = self.place
-        finding = Finding(code, f"{place.topic}-{place.partition}: {message}", dir=place.dir)
+        user = self.user
+        finding = Finding(code, f"{user.topic}-{user.partition}: {message}", dir=user.dir)
         self.counted[finding.severity] += 1
         if len(self.listed) < MOST_FINDINGS:
             self.listed.append(finding)
@@ -96,14 +96,14 @@ class EventChecks:
     def of(self, partition: MetadataPartition, key: UserPartition) -> CheckedPartition:
         """Return what is found about a user partition."""
         if key not in self.checked:
-            self.checked[key] = CheckedPartition(partition.place(key))
+            self.checked[key] = CheckedPartition(partition.remote_partition(key))
         return self.checked[key]
 
     def judge_remnants(self, partition: MetadataPartition) -> None:
         """Report what is left of user partitions that were deleted."""
         for key, count in partition.store.remnants.items():
-            left = f"DELETE_PARTITION_FINISHED, and {counted_segments(count)} left"
-            self.of(partition, key).add("RLMM-020", left)
+            remnant = f"DELETE_PARTITION_FINISHED, and {counted_segments(count)} left"
+            self.of(partition, key).add("RLMM-020", remnant)
 
     def judge(
         self,
@@ -133,8 +133,8 @@ class EventChecks:
         _check_histories(checked, cache)
         marked = partition.store.deletions.get(key)
         if cache.segments and marked is not None:
-            left = f"{state_name(marked)}, and {counted_segments(len(cache.segments))} left"
-            checked.add("RLMM-020", left)
+            remnant = f"{state_name(marked)}, and {counted_segments(len(cache.segments))} left"
+            checked.add("RLMM-020", remnant)
         return checked
 
 

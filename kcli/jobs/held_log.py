@@ -326,8 +326,8 @@ class HeldLog(NamedTuple):
     def _ahead(self, verdicts: Sequence[LocalVerdict]) -> Iterator[Finding]:
         """Yield what a timestamp ahead of the clock keeps: later segments, or its own for a year and more."""
         latest = self.now_ms + ALLOWED_AHEAD_MS
-        kept = (each.segment for each in verdicts if each.stays)
-        ahead = [each for each in kept if each.has_timestamps and each.largest_timestamp > latest]
+        segments = (each.segment for each in verdicts if each.stays)
+        ahead = [each for each in segments if each.has_timestamps and each.largest_timestamp > latest]
         if not ahead:
             return
         first = ahead[0]

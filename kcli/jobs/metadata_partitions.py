@@ -153,7 +153,7 @@ class MetadataPartition:
     cluster_id: str | None = None
     is_stopped: bool = False
 
-    def place(self, key: UserPartition) -> RemotePartition:
+    def remote_partition(self, key: UserPartition) -> RemotePartition:
         """Return the columns about a user partition."""
         topic_id, topic, partition = key
         return RemotePartition(self.dir, self.number, topic_id or None, topic, partition)

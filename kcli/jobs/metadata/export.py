@@ -8,7 +8,7 @@ from formats.messages.metadata import CONFIG_RESOURCES
 from formats.names import MADE_BY_BROKERS
 from kcli.engine.contract import Unit
 from kcli.jobs.common import YieldAndReturn, unit_job
-from kcli.jobs.metadata.metadata import MetadataQuery, origin_of, read, said, wants
+from kcli.jobs.metadata.metadata import MetadataQuery, image_findings, origin_of, read, wants
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.metadata_image import TOPIC
 from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, resource_name
@@ -38,7 +38,7 @@ def export(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAn
     """Yield a row for each command line, or for a comment on what no command can make again."""
     metadata = read(unit.target, partition, query.until)
     origin = origin_of(partition, metadata)
-    findings = [finding for finding in said(metadata) if isinstance(finding, Finding)]
+    findings = [finding for finding in image_findings(metadata) if isinstance(finding, Finding)]
     yield from findings
     for finding in findings:
         if finding.code in {NOT_WHOLE, UNREADABLE}:

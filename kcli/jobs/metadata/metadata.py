@@ -115,7 +115,7 @@ def origin_of(partition: Partition, metadata: Metadata) -> OfDirectory:
     return OfDirectory(metadata.directory, facts.broker_id, facts.cluster_id)
 
 
-def said(metadata: Metadata) -> Iterator[Item]:
+def image_findings(metadata: Metadata) -> Iterator[Item]:
     """Yield the findings of an image; those of deleted topics are changes."""
     yield from (finding for finding in metadata.record_findings() if finding.code != TOPIC_REMOVED)
 
@@ -125,7 +125,7 @@ def show(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndR
     """Yield a row for each that is known of the kinds asked for, by name."""
     metadata = read(unit.target, partition, query.until)
     origin = origin_of(partition, metadata)
-    yield from said(metadata)
+    yield from image_findings(metadata)
     if not query.kinds:
         yield _summary(origin, metadata)
     for kind in query.kinds:
@@ -220,7 +220,7 @@ def history(partition: Partition, unit: Unit, *, query: MetadataQuery) -> Yield:
     watch = partial(metadata_changes.ChangeWatch, take=_Chosen(query, changes.append))
     metadata = read(unit.target, partition, query.until, watch)
     origin = origin_of(partition, metadata)
-    yield from said(metadata)
+    yield from image_findings(metadata)
     for change in changes:
         hides = change.kind == "config"
         pair = (change.before, change.after)
@@ -280,7 +280,7 @@ def diff(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndR
     if query.since is not None and before.image.offset > after.image.offset:
         message = f"--from is offset {before.image.offset}, and --to is before it: {after.image.offset}"
         raise FileError(partition.shown, "nothing-to-read", message)
-    yield from dict.fromkeys([*said(before), *said(after)])
+    yield from dict.fromkeys([*image_findings(before), *image_findings(after)])
     origin = origin_of(partition, before)
     lacking = next((metadata for metadata in (before, after) if not voters(metadata)), None)
     if lacking is not None and (voters(before) or voters(after)):

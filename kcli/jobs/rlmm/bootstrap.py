@@ -89,8 +89,8 @@ def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Ite
         for (topic_id, topic, partition), cache in store:
             has_segments = bool(cache.segments) and (topic_id, topic, partition) not in store.deletions
             partitions[topic, partition] = has_segments or partitions.get((topic, partition), False)
-            place = RemotePartition(target.path, number, topic_id, topic, partition)
-            outcome.rows.extend(every_segment(place, cache))
+            user = RemotePartition(target.path, number, topic_id, topic, partition)
+            outcome.rows.extend(every_segment(user, cache))
         yield replace(outcome, findings=findings.take())
     yield from _absent(cluster, partitions)
     yield from _offsets(cluster, sorted(partitions), on_disk)

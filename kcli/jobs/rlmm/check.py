@@ -213,7 +213,7 @@ class RemoteChecks:
             worst = "warning"
         stored = None if self._stored is None else self._stored.objects
         return RemoteCheckRow(
-            checked.place,
+            checked.user,
             result=RESULT_OF_SEVERITY[worst],
             events=checked.events,
             copied=states[COPY_SEGMENT_FINISHED] - superseded,

@@ -54,7 +54,7 @@ def state(unit: Unit, *, query: EventQuery, answer: CacheAnswer, keeps_deleted: 
 
     def rows(partition: metadata_partitions.MetadataPartition) -> Iterator[Item]:
         for key, cache in partition.store:
-            yield from answer(partition.place(key), cache)
+            yield from answer(partition.remote_partition(key), cache)
 
     if unit.target.kind == REMOTE_LOG_SNAPSHOT:
         return replay(unit, query, lambda: SnapshotVisitor(lambda file: rows(file.partition)))
@@ -80,7 +80,7 @@ def history(unit: Unit, *, query: EventQuery, segment_id: str) -> Outcome:
         previous = rows[-1].event_timestamp_ms if rows else None
         rows.append(
             RemoteHistoryRow(
-                partition.place((record.topic_id, record.topic, record.partition)),
+                partition.remote_partition((record.topic_id, record.topic, record.partition)),
                 segment_id=record.segment_id,
                 metadata_offset=offset,
                 event_timestamp_ms=time,
@@ -95,14 +95,14 @@ def history(unit: Unit, *, query: EventQuery, segment_id: str) -> Outcome:
 
 
 def segment_rows(
-    place: RemotePartition, cache: RemoteCache, segments: Iterable[CachedSegment]
+    user: RemotePartition, cache: RemoteCache, segments: Iterable[CachedSegment]
 ) -> Iterator[Item]:
     """Yield the rows of segments of a cache."""
     referenced = cache.referenced()
     for segment in segments:
         metadata = segment.metadata
         yield RemoteSegmentRow(
-            place,
+            user,
             segment_id=metadata.segment_id,
             start_offset=metadata.start_offset,
             end_offset=metadata.end_offset,
@@ -123,33 +123,33 @@ def segment_rows(
         )
 
 
-def every_segment(place: RemotePartition, cache: RemoteCache) -> Iterator[Item]:
+def every_segment(user: RemotePartition, cache: RemoteCache) -> Iterator[Item]:
     """Yield a row for each segment by start offset, deleted ones too where the cache keeps them."""
     segments = [*cache.segments.values(), *cache.deleted]
     segments.sort(key=lambda segment: (segment.metadata.start_offset, segment.times[0] or 0))
-    return segment_rows(place, cache, segments)
+    return segment_rows(user, cache, segments)
 
 
-def listed(place: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterator[Item]:
+def listed(user: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterator[Item]:
     """Yield what `listRemoteLogSegments` gives for a leader epoch."""
-    return segment_rows(place, cache, cache.listed(epoch))
+    return segment_rows(user, cache, cache.listed(epoch))
 
 
-def looked_up(place: RemotePartition, cache: RemoteCache, *, at: tuple[int, int]) -> Iterator[Item]:
+def looked_up(user: RemotePartition, cache: RemoteCache, *, at: tuple[int, int]) -> Iterator[Item]:
     """Yield what `remoteLogSegmentMetadata` gives for an offset of a leader epoch."""
     segment = cache.find(*at)
-    return segment_rows(place, cache, [] if segment is None else [segment])
+    return segment_rows(user, cache, [] if segment is None else [segment])
 
 
-def next_with_txn_index(place: RemotePartition, cache: RemoteCache, *, at: tuple[int, int]) -> Iterator[Item]:
+def next_with_txn_index(user: RemotePartition, cache: RemoteCache, *, at: tuple[int, int]) -> Iterator[Item]:
     """Yield what `nextSegmentWithTxnIndex` gives for an offset of a leader epoch."""
     segment = cache.next_with_txn_index(*at)
-    return segment_rows(place, cache, [] if segment is None else [segment])
+    return segment_rows(user, cache, [] if segment is None else [segment])
 
 
-def highest(place: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterator[Item]:
+def highest(user: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterator[Item]:
     """Yield what `highestOffsetForEpoch` gives."""
-    yield RemoteHighestRow(place, epoch, cache.highest_offset(epoch))
+    yield RemoteHighestRow(user, epoch, cache.highest_offset(epoch))
 
 
 # Files of releases 3.1 to 3.7, and a replay of the events after them
@@ -380,7 +380,7 @@ def replay_row(file: SnapshotFile) -> Iterator[Item]:
     after = file.segments(file.partition.store)
     common_ids = after.keys() & file.loaded.keys()
     yield RemoteReplayRow(
-        file.partition.place(file.key),
+        file.partition.remote_partition(file.key),
         file=os.path.basename(file.target.shown),
         covered_offset=file.header.metadata_partition_offset,
         committed_offset=file.committed,

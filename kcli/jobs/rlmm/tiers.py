@@ -124,8 +124,8 @@ def lookup_offset(leader: Leader, *, offset: int | str, storage: tuple[str, ...]
     number = resolve_offset(offset, leader.log_start_offset, log.log_end_offset)
     served = serving(leader.remote, leader.epochs, number)
     reason = outside(number, leader.log_start_offset, leader.local_start, log.log_end_offset)
-    place = where(leader.partition), leader.topic_id
-    row = remote_tiers.RlmmLookupOffsetRow(*place, number, epoch=served.epoch, reason=reason or "")
+    origin = where(leader.partition), leader.topic_id
+    row = remote_tiers.RlmmLookupOffsetRow(*origin, number, epoch=served.epoch, reason=reason or "")
     disk = f"the local log is empty and ends at {log.log_end_offset}"
     if leader.local_start < log.log_end_offset:
         disk = f"the local log holds offsets {leader.local_start} to {log.log_end_offset - 1}"
