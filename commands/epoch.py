@@ -113,7 +113,7 @@ def end_offset(
 
     job = partial(
         jobs.end_offset,
-        asked=parse_epochs(epoch),
+        epochs=parse_epochs(epoch),
         log_end_offset=log_end_offset,
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),

@@ -137,13 +137,13 @@ def end_offset(
     entries: EpochCache,
     log: LogBounds,
     *,
-    asked: tuple[int, ...] | None,
+    epochs: tuple[int, ...] | None,
     fence: Fence = NO_FENCE,
 ) -> Yield:
     """Yield one row per requested epoch (None: `requested_all`): the broker's answer, and its rule."""
     origin = where(partition)
     leadership = yield from leadership_of(partition, fence, entries)
-    for requested in leader_epochs.requested_all(entries) if asked is None else asked:
+    for requested in leader_epochs.requested_all(entries) if epochs is None else epochs:
         error, end = answer_to(requested, entries, log, fence, leadership)
         yield EndOffsetRow(
             origin,

@@ -63,7 +63,7 @@ def assert_start_agrees(unit: Unit, log: RandomLog, kafka: dict[str, Any], targe
     answers = [
         row,
         epoch_jobs.show(unit),
-        epoch_jobs.end_offset(unit, asked=None),
+        epoch_jobs.end_offset(unit, epochs=None),
         lookup.offset(unit, offset=0),
     ]
     answers.append(dry_run(unit, request=request(log, target)))

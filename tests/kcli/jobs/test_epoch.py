@@ -52,7 +52,7 @@ def test_show_gives_a_row_per_epoch_with_both_ends(tmp_path):
 
 
 def test_all_asks_for_every_epoch_and_its_neighbours(tmp_path):
-    outcome = epoch_jobs.end_offset(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS)), asked=None)
+    outcome = epoch_jobs.end_offset(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS)), epochs=None)
     assert ends(outcome) == [
         (-1, -1, -1, "undefined-request"),
         (0, 0, 10, "between"),
@@ -67,10 +67,10 @@ def test_all_asks_for_every_epoch_and_its_neighbours(tmp_path):
 
 def test_a_given_log_end_needs_no_log(tmp_path):
     directory = orders(tmp_path / "d", b"no batches at all, only text", epochs=EPOCHS)
-    outcome = epoch_jobs.end_offset(unit(directory), asked=(4, 2), log_end_offset=22)
+    outcome = epoch_jobs.end_offset(unit(directory), epochs=(4, 2), log_end_offset=22)
     assert ends(outcome) == [(4, 4, 22, "latest"), (2, 2, 20, "between")]
     assert rows(outcome)[0]["log_end_offset_source"] == "given"
-    cut = epoch_jobs.end_offset(unit(directory), asked=(4, 2), log_end_offset=20)
+    cut = epoch_jobs.end_offset(unit(directory), epochs=(4, 2), log_end_offset=20)
     assert ends(cut) == [(4, -1, -1, "above-all"), (2, 2, 20, "latest")]
     assert codes(cut) == ["EPOCH-003"]
 
@@ -82,7 +82,7 @@ def test_entries_at_the_log_end_are_dropped_unless_the_broker_runs(tmp_path):
     assert codes(starting) == ["EPOCH-003"]
     running = epoch_jobs.show(unit(directory), running=True)
     assert shown(running)[-2:] == [(4, 20, 25), (5, 25, 25)]
-    assert ends(epoch_jobs.end_offset(unit(directory), asked=(5,), running=True)) == [(5, 5, 25, "latest")]
+    assert ends(epoch_jobs.end_offset(unit(directory), epochs=(5,), running=True)) == [(5, 5, 25, "latest")]
 
 
 def test_the_log_start_cuts_the_cache(tmp_path):
@@ -99,7 +99,7 @@ def test_lines_that_contradict_each_other_are_a_finding(tmp_path):
 
 def test_a_missing_checkpoint_is_an_empty_cache_and_a_finding(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=None)
-    outcome = epoch_jobs.end_offset(unit(directory), asked=None)
+    outcome = epoch_jobs.end_offset(unit(directory), epochs=None)
     assert ends(outcome) == [(-1, -1, -1, "undefined-request"), (0, -1, -1, "above-all")]
     assert codes(outcome) == ["EPOCH-001"]
     batches = epoch_jobs.show(unit(directory), source="batches")
@@ -171,7 +171,7 @@ def test_a_lone_checkpoint_needs_a_log_end(tmp_path):
         "no-log",
         f"{tmp_path}/leader-epoch-checkpoint",
     )
-    assert ends(epoch_jobs.end_offset(lone, asked=(4,), log_end_offset=30)) == [(4, 4, 30, "latest")]
+    assert ends(epoch_jobs.end_offset(lone, epochs=(4,), log_end_offset=30)) == [(4, 4, 30, "latest")]
 
 
 def test_a_partition_without_a_segment_is_a_finding(tmp_path):
@@ -203,7 +203,7 @@ def test_the_log_end_after_a_clean_stop_is_the_brokers(tmp_path, tail, index, en
     directory = orders(tmp_path / "d")
     (directory / f"{0:020d}.index").unlink()
     segment(directory, 0, LOG[0] + tail, index)
-    outcome = epoch_jobs.end_offset(unit(directory), asked=(0,))
+    outcome = epoch_jobs.end_offset(unit(directory), epochs=(0,))
     assert ends(outcome) == [(0, 0, 10, "latest") if end else (0, -1, -1, "above-all")]
     assert rows(outcome)[0]["log_end_offset"] == end
     assert codes(outcome) == expected
@@ -219,7 +219,7 @@ def test_a_finding_names_the_end_that_a_scan_sees(tmp_path):
 @pytest.mark.parametrize(("tail", "code"), [(bytes(50), "LOG-009"), (b"\xff" * 50, "LOG-002")])
 def test_a_tail_that_a_clean_start_cannot_read_stops_the_load(tmp_path, tail, code):
     directory = orders(tmp_path / "d", LOG[0] + tail)
-    outcome = epoch_jobs.end_offset(unit(directory), asked=(0,))
+    outcome = epoch_jobs.end_offset(unit(directory), epochs=(0,))
     assert (outcome.rows, outcome.error.error, outcome.error.position) == ([], "load-failed", len(LOG[0]))
     assert "CorruptRecordException" in outcome.error.message
     assert [(found.code, found.position) for found in outcome.findings] == [(code, len(LOG[0]))]
@@ -227,7 +227,7 @@ def test_a_tail_that_a_clean_start_cannot_read_stops_the_load(tmp_path, tail, co
 
 def test_zeros_after_an_unclean_stop_are_preallocation(tmp_path):
     directory = orders(tmp_path / "d", LOG[0] + bytes(50), clean=False)
-    outcome = epoch_jobs.end_offset(unit(directory), asked=(0,))
+    outcome = epoch_jobs.end_offset(unit(directory), epochs=(0,))
     assert ends(outcome) == [(0, 0, 10, "latest")]
     assert codes(outcome) == ["LOG-004"]
 
@@ -236,10 +236,10 @@ def test_an_unclean_stop_is_answered_for_the_recovered_log(tmp_path):
     flipped = bytearray(LOG[1])
     flipped[-1] ^= 1
     directory = orders(tmp_path / "d", LOG[0], bytes(flipped), LOG[2], epochs=EPOCHS, clean=False)
-    outcome = epoch_jobs.end_offset(unit(directory), asked=(0,))
+    outcome = epoch_jobs.end_offset(unit(directory), epochs=(0,))
     assert [(row["end_offset"], row["log_end_offset_source"]) for row in rows(outcome)] == [(10, "recovered")]
     assert codes(outcome) == ["START-001", "EPOCH-003"]
-    running = epoch_jobs.end_offset(unit(directory), asked=(0,), running=True)
+    running = epoch_jobs.end_offset(unit(directory), epochs=(0,), running=True)
     assert [(row["log_end_offset"], row["log_end_offset_source"]) for row in rows(running)] == [
         (25, "headers")
     ]
