@@ -72,10 +72,10 @@ def state_in(path: str, partition: Partition) -> Reporting[tuple[str, PartitionS
     topic_id = _topic_ids(path, _version(path)).get(partition.topic)
     if topic_id is None:
         return None
-    own = topic_id_of(partition)
-    if own is not None and own != topic_id:
+    own_id = topic_id_of(partition)
+    if own_id is not None and own_id != topic_id:
         message = f"another topic id than in {shown(path)}, which says nothing of this partition"
-        yield Finding("REPL-003", message, dir=partition.shown, expected=topic_id, found=own)
+        yield Finding("REPL-003", message, dir=partition.shown, expected=topic_id, found=own_id)
         return None
     state = metadata_image(path).topics[topic_id].partitions.get(partition.number or 0)
     return None if state is None else (topic_id, state)

@@ -70,8 +70,8 @@ def plan(file_set: FileSet, accepts: frozenset[str]) -> tuple[list[Unit], list[F
     for target in file_set.targets:
         if target.kind not in accepts:
             is_remote = target.kind == REMOTE_SEGMENTS
-            what = "a directory of remote segments" if is_remote else f"a file of kind {target.kind}"
-            message = f"this is {what}; name {expected}"
+            description = "a directory of remote segments" if is_remote else f"a file of kind {target.kind}"
+            message = f"this is {description}; name {expected}"
             failures.append(Failure(target.shown, "wrong-kind", None, None, message))
     accepted = (target for target in file_set.targets if target.kind in accepts)
     return [Unit(number=number, targets=(target,)) for number, target in enumerate(accepted)], failures
@@ -274,8 +274,8 @@ def log_dir_findings(target: Target, facts: DirectoryFacts | None = None) -> Ite
         return
     for problem in (facts or directory_facts(target.log_dir)).problems:
         code = next((code for codes, code in PROBLEMS if problem.code in codes), "DIR-005")
-        what = None
+        message = None
         if problem.code in IRREGULAR:
-            what = irregular(os.path.join(target.log_dir, os.path.basename(problem.path)))
+            message = irregular(os.path.join(target.log_dir, os.path.basename(problem.path)))
         directory = shown(target.log_dir)
-        yield Finding(code, what or problem.message, directory, problem.path, problem.position)
+        yield Finding(code, message or problem.message, directory, problem.path, problem.position)

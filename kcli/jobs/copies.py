@@ -53,10 +53,10 @@ def counted_copies(file_set: FileSet, wants: Callable[[PartitionDir], bool] = la
     for (cluster, topic, number), targets in copies.items():
         topic_id, image_topic = topics.get(cluster, {}).get(topic, ("", None))
         state = None if image_topic is None else image_topic.partitions.get(number)
-        target, why = _counted(targets, topic_id, None if state is None else state.leader)
+        target, reason = _counted(targets, topic_id, None if state is None else state.leader)
         result.targets.append(target)
         if len(targets) > 1:
-            result.notes.append(Note(COPIES, target.shown, f"{why} is read, of {len(targets)} copies"))
+            result.notes.append(Note(COPIES, target.shown, f"{reason} is read, of {len(targets)} copies"))
     return result
 
 

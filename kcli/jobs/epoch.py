@@ -125,8 +125,8 @@ def _log(
         path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
         missing = "there is no segment in this directory, so the log end offset is unknown"
         raise FileError(path, "no-log", f"{missing}; `epoch end-offset --log-end-offset N` needs none")
-    own = loaded.log_end_offset, loaded.source
-    end, source = own if log_end_offset is None else (log_end_offset, GIVEN)
+    loaded_end = loaded.log_end_offset, loaded.source
+    end, source = loaded_end if log_end_offset is None else (log_end_offset, GIVEN)
     start_offset, checkpointed_start = loaded.log_start_offset, loaded.checkpoints.log_start_offset
     return LogBounds(epoch_source, running, start_offset, end, source, checkpointed_start, loaded)
 

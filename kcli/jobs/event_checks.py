@@ -79,11 +79,11 @@ class EventChecks:
             for reason in contradictions(record):
                 checked.add("RLMM-015", f"segment {record.segment_id}: {reason}")
         if refused is not None and not isinstance(record, RemotePartitionDeleteMetadata):
-            what = f"segment {record.segment_id}: {state_name(record)} at offset {offset}"
+            message = f"segment {record.segment_id}: {state_name(record)} at offset {offset}"
             if refused == INVALID_TRANSITION:
                 cache = partition.store.caches[record.topic_id, record.topic, record.partition]
-                what += f" after {state_name(cache.segments[record.segment_id].last)}"
-            checked.add(CODE_OF_REFUSAL[refused], what)
+                message += f" after {state_name(cache.segments[record.segment_id].last)}"
+            checked.add(CODE_OF_REFUSAL[refused], message)
 
     def findings(self, partition: MetadataPartition) -> Iterator[Finding]:
         """Yield what is found, once all events were seen."""

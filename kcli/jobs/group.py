@@ -167,9 +167,9 @@ def list_groups(partition: Partition, *, query: GroupQuery = EVERY_GROUP) -> Yie
     commits = dict(by_group(counting))
     coordinator = _coordinator(partition)
     for group_id, group in groups.all_groups().items():
-        own = [entry for entry in commits.get(group_id, ()) if query.wants_partition(*entry[:2])]
-        if query.wants(group_id) and (own or not query.selection.names):
-            fields = [commit_fields(counting[key]) for _, _, key in own]
+        entries = [entry for entry in commits.get(group_id, ()) if query.wants_partition(*entry[:2])]
+        if query.wants(group_id) and (entries or not query.selection.names):
+            fields = [commit_fields(counting[key]) for _, _, key in entries]
             classic, is_classic = group.fields(GROUP_METADATA), group.type == "classic"
             yield GroupRow(
                 coordinator,
@@ -182,8 +182,8 @@ def list_groups(partition: Partition, *, query: GroupQuery = EVERY_GROUP) -> Yie
                 leader=classic.get("leader") or None,
                 members=sum(1 for _ in members_of(group, {})),
                 coordinator_partition=partition.number,
-                topics=tuple(dict.fromkeys(topic for topic, _, _ in own)),
-                committed_partitions=len(own),
+                topics=tuple(dict.fromkeys(topic for topic, _, _ in entries)),
+                committed_partitions=len(entries),
                 last_commit_timestamp=max((field["commitTimestamp"] for field in fields), default=None),
             )
 
@@ -428,7 +428,7 @@ def history(partition: Partition, *, query: GroupQuery) -> YieldAndReturn:
 
     groups = yield from query.load(partition, watch)
     yield from changes
-    for key, commit in (item for own in groups.pending.values() for item in own.items()):
+    for key, commit in (item for pending in groups.pending.values() for item in pending.items()):
         topic, number = topic_partition(key)
         if wants(group_of(key)) and query.wants_partition(topic, number):
             group_id, offset = group_of(key).decode(errors="replace"), commit_fields(commit)["offset"]

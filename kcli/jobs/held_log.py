@@ -110,9 +110,8 @@ def configured(partition: Partition, query: RetentionQuery) -> Reporting[tuple[L
         return config, None
     is_unknown = image is not None and not config.is_known and POLICY not in query.given
     is_left = partition.state == DELETE
-    if is_unknown and not (
-        is_left or is_running(partition.target)
-    ):  # else the topic may be about to come or to go
+    # of a running broker the topic may be about to come, of a -delete directory it has gone
+    if is_unknown and not (is_left or is_running(partition.target)):
         unknown = Finding(UNKNOWN_TOPIC, f"{topic} is not in the cluster metadata here", dir=partition.shown)
         yield from list(_fate(partition)) or [unknown]
     point = yield from cleaner_point(partition)
@@ -265,10 +264,10 @@ class HeldLog(NamedTuple):
         if self.deletes:
             return verdicts
         source = self.config.sources[POLICY]
-        by = f", by {source}" if source in {OF_CHECKPOINT, OF_BATCHES} else ""
-        reason = f"{POLICY} is {self.config.values[POLICY] or 'empty'}{by}"
-        own = {WITHIN_LIMITS, OLDER_STAYS}
-        return [each._replace(reason=reason) if each.stays in own else each for each in verdicts]
+        suffix = f", by {source}" if source in {OF_CHECKPOINT, OF_BATCHES} else ""
+        reason = f"{POLICY} is {self.config.values[POLICY] or 'empty'}{suffix}"
+        reasons = {WITHIN_LIMITS, OLDER_STAYS}
+        return [each._replace(reason=reason) if each.stays in reasons else each for each in verdicts]
 
     @property
     def deletes(self) -> bool:
@@ -320,8 +319,8 @@ class HeldLog(NamedTuple):
         if "compact" in self.config.policy:
             stuck = self._stuck()
             if stuck is not None:
-                why, message = stuck
-                yield Finding(BLOCKED, message, dir=self.partition.shown, found=why)
+                cause, message = stuck
+                yield Finding(BLOCKED, message, dir=self.partition.shown, found=cause)
 
     def _ahead(self, verdicts: Sequence[LocalVerdict]) -> Iterator[Finding]:
         """Yield what a timestamp ahead of the clock keeps: later segments, or its own for a year and more."""
@@ -335,10 +334,10 @@ class HeldLog(NamedTuple):
         record = None
         with suppress(FileError):
             record = next(future([(segment, first)], latest), None)
-        what = "a batch"
+        subject = "a batch"
         if record is not None:
             producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
-            what = f"the record at offset {record.offset}{producer}"
+            subject = f"the record at offset {record.offset}{producer}"
         far = first.largest_timestamp - self.now_ms
         waiting = [verdict.segment for verdict in verdicts if verdict.blocked_by == first.base_offset]
         retention_ms, retention_bytes = self.limits if self.deletes else (-1, -1)
@@ -351,7 +350,7 @@ class HeldLog(NamedTuple):
         elif retention_bytes >= 0:
             after += ", retention.bytes does not"
         keeps = bool(waiting) or (far > ONE_YEAR and retention_ms >= 0 > retention_bytes)
-        message = f"segment {first.base_offset}: {what} is {duration(far)} ahead of the clock{after}"
+        message = f"segment {first.base_offset}: {subject} is {duration(far)} ahead of the clock{after}"
         path = shown_path(self.partition, segment.log_path or "")
         yield Finding(KEEPING if keeps else AHEAD, message, self.partition.shown, path, more=len(ahead) - 1)
 
@@ -383,8 +382,8 @@ class HeldLog(NamedTuple):
             if age > LONGEST_TRANSACTION_MS and cleanable.uncleanable_because == BY_TRANSACTION:
                 return BY_TRANSACTION, f"{prefix}: a transaction is open from there on, for {duration(age)}"
             if age > LONGEST_TRANSACTION_MS:
-                why = f"the high watermark is {self.watermark}, {duration(age)} behind the newest record"
-                return BY_WATERMARK, f"{prefix}: {why}"
+                reason = f"the high watermark is {self.watermark}, {duration(age)} behind the newest record"
+                return BY_WATERMARK, f"{prefix}: {reason}"
         return None
 
     def _left_alone(self, bounds: CleanerBounds, settings: CleanerSettings) -> tuple[str, str] | None:

@@ -72,8 +72,8 @@ def first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[F
     for segment in segments_from(loaded.segments, number):
         answer = batch_of(segment, number)
         if answer is not None:
-            batch, why = answer
-            return batch._replace(path=shown_path(partition, segment.log_path or "")), why
+            batch, reason = answer
+            return batch._replace(path=shown_path(partition, segment.log_path or "")), reason
     return None
 
 

@@ -42,8 +42,8 @@ def offset(partition: Partition, unit: Unit, *, offset: int | str, by_events: bo
     if reason is None:
         answer = first_batch(partition, loaded, number)
         if answer is not None:
-            batch, why = answer
-            yield LookupOffsetRow(origin, number, found=True, batch=batch, reason=why)
+            batch, reason = answer
+            yield LookupOffsetRow(origin, number, found=True, batch=batch, reason=reason)
             return
         reason = (
             f"{NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; "

@@ -47,8 +47,8 @@ EVIDENCE = 64  # user partitions that say how many metadata partitions there are
 def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Selection) -> list[Unit]:
     """Return a unit for each selected user partition, the directories of the metadata topic with it."""
     targets = (*(unit.target for unit in units), *elsewhere)
-    own = with_events(user_units(units, selection), targets)
-    return [replace(unit, number=number) for number, unit in enumerate(own)]
+    own_units = with_events(user_units(units, selection), targets)
+    return [replace(unit, number=number) for number, unit in enumerate(own_units)]
 
 
 def with_events(units: Sequence[Unit], elsewhere: Iterable[Target]) -> list[Unit]:
@@ -125,9 +125,9 @@ def load_leader(
                 break
     count = unreached(cache, running_epochs(log), log.log_start_offset, log.log_end_offset)
     if count:
-        what = f"no leader epoch leads to its remote segments ({count})"
+        reason = f"no leader epoch leads to its remote segments ({count})"
         on_disk = f"the log on disk begins at offset {leader.local_start} and ends at {log.log_end_offset}"
-        yield no_epochs(partition, f"{what}: {on_disk}")
+        yield no_epochs(partition, f"{reason}: {on_disk}")
     return leader
 
 
@@ -282,7 +282,7 @@ def _leads(target: Target) -> bool | None:
 
 def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]]) -> str | None:
     """Return why not all events of a metadata partition (None: of any) are here; None where they are."""
-    reasons = [why for partition, why in partitions if number in {partition, None}]
+    reasons = [reason for partition, reason in partitions if number in {partition, None}]
     if not reasons:
         return ABSENT
     return None if None in reasons else reasons[0]

@@ -383,10 +383,10 @@ class DirectoryCheck(DirectoryScan):
         if self._judge is None or not self._judge.has_open_transactions:
             return
         for row in self._run.hanging()(target):
-            who = f"producer {row.producer_id}/{row.producer_epoch}"
+            producer = f"producer {row.producer_id}/{row.producer_epoch}"
             since = f"from offset {row.start_offset} since {row.start_timestamp}"
             waiting = f"{row.records_waiting} records wait"
-            message = f"{who}, {since}: {row.reason}; {waiting}; {row.abort_command}"
+            message = f"{producer}, {since}: {row.reason}; {waiting}; {row.abort_command}"
             yield Finding("TXN-004", message, dir=target.shown)
 
     def _row(self, target: Target, log_end: int | None) -> CheckRow | EpochCheckRow:

@@ -119,16 +119,16 @@ class IncrementalState:
 
 def _loads(text: str, *, records: bool) -> dict[str, dict[int, WholeSegment]]:
     """Return the segments in a state file's text; StateError where it is none."""
-    again = "remove it, and the next run reads everything once"
+    advice = "remove it, and the next run reads everything once"
     try:
         first, _, body = text.partition("\n")
         head = json.loads(first)
         if head["version"] != STATE_VERSION:
             raise StateError(
-                f"a state of version {head['version']}, this release writes {STATE_VERSION}: {again}"
+                f"a state of version {head['version']}, this release writes {STATE_VERSION}: {advice}"
             )
         if head["crc"] != crc32(body.encode()):
-            raise StateError(f"its checksum does not match: {again}")
+            raise StateError(f"its checksum does not match: {advice}")
         if records and not head["records"]:
             return {}
         return {

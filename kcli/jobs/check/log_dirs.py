@@ -153,8 +153,8 @@ class BrokerLogDirs:
     def add(self, target: Target, logs: Iterable[LogStart], findings: Sequence[Finding] = ()) -> None:
         """Keep how starts of logs end, and what is wrong with the remote segments of others."""
         self._logs += logs
-        still = [finding for finding in findings if finding.found == CLEANER_STOPPED]
-        self._uncleaned.setdefault(target.log_dir, []).extend(still)
+        uncleaned = [finding for finding in findings if finding.found == CLEANER_STOPPED]
+        self._uncleaned.setdefault(target.log_dir, []).extend(uncleaned)
         if is_remote_metadata(target) and target.log_dir is not None:
             cluster = self._facts(target.log_dir).cluster_id
             if any(finding.code in NOT_ALL_READ for finding in findings) and self._has_replica(target):
@@ -223,10 +223,10 @@ class BrokerLogDirs:
     def _offline(self, plan: StartPlan, starts: Sequence[LogStart]) -> Iterator[LogStart]:
         """Yield the starts of logs that load, and whose log dir is offline by then: one may read there."""
         failed = {start.directory for start in starts}
-        nothing = StartRequest(selection=NO_PARTITIONS)
+        request = StartRequest(selection=NO_PARTITIONS)
         for path in offline_log_dirs(plan, starts):
             if path in self._log_dirs:
-                _, logs, _ = start_others(self._log_dirs[path], nothing)
+                _, logs, _ = start_others(self._log_dirs[path], request)
                 yield from (log for log in logs if log.directory not in failed)
 
     @cached_property
@@ -248,8 +248,8 @@ class BrokerLogDirs:
     def _fates(self) -> ReplicaFates:
         """What the metadata makes of the directories of brokers at rest."""
         planned = {log_dir.path for plan in self._plans for log_dir in plan.log_dirs}
-        around = {target.log_dir for target in self._targets if target.log_dir is not None} - planned
-        return replica_fates([*self._plans, *plans_at_rest(sorted(around))])
+        log_dirs = {target.log_dir for target in self._targets if target.log_dir is not None} - planned
+        return replica_fates([*self._plans, *plans_at_rest(sorted(log_dirs))])
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
@@ -276,12 +276,13 @@ class BrokerLogDirs:
             yield finding._replace(dir=target.shown)
         if topic_id is None:
             return
-        expected, who = self._ids.get(facts.cluster_id, {}).get(name.topic), "another partition of the topic"
+        expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
+        holder = "another partition of the topic"
         if expected is not None:
-            who = self._metadata_logs[facts.cluster_id]
+            holder = self._metadata_logs[facts.cluster_id]
         elif facts.cluster_id is not None:
             expected = self._topic_ids.setdefault((facts.cluster_id, name.topic), topic_id)
         if expected not in {topic_id, None} and not is_running(target):
-            message = f"topic id {topic_id}, {who} has {expected}"
+            message = f"topic id {topic_id}, {holder} has {expected}"
             path = os.path.join(target.shown, "partition.metadata")
             yield Finding("TOPIC-001", message, target.shown, path, None, expected, topic_id)

@@ -90,14 +90,14 @@ def directory_of(target: Target) -> Target:
 
 def identity(directory: str, real: Callable[[str], str]) -> str:
     """Return the same for all ways to name a directory; one that is a link itself is not what it leads to."""
-    around, name = os.path.split(directory)
-    return real(directory) if name in {"", ".", ".."} else os.path.join(real(around), name)
+    parent, name = os.path.split(directory)
+    return real(directory) if name in {"", ".", ".."} else os.path.join(real(parent), name)
 
 
 def _beside(first: Target, target: Target, name: str) -> Target:
     """Return a target reached by the way on which another of its directory was reached first."""
-    around = directory_of(first)
-    return entry_of(around, name, target.kind) if name else around
+    directory = directory_of(first)
+    return entry_of(directory, name, target.kind) if name else directory
 
 
 def _order(name: str) -> tuple[bool, int, str]:

@@ -127,7 +127,7 @@ def _quota(_: Metadata, key: Key, facts: Facts, __: MetadataQuery) -> Iterator[s
 
 
 def _acl(_: Metadata, __: Key, facts: Facts, ___: MetadataQuery) -> Iterator[str]:
-    who = facts["permission"].lower()
+    permission = facts["permission"].lower()
     resource = [ACL_OPTIONS.get(facts["resource_type"], ""), facts["resource_name"]]
     pattern = ["--resource-pattern-type", facts["pattern_type"].lower()]
     if facts["resource_type"] == "CLUSTER":
@@ -138,7 +138,7 @@ def _acl(_: Metadata, __: Key, facts: Facts, ___: MetadataQuery) -> Iterator[str
     operation = "".join(word.title() for word in facts["operation"].split("_"))
     yield _line(
         "kafka-acls",
-        *("--add", f"--{who}-principal", facts["principal"], f"--{who}-host", facts["host"]),
+        *("--add", f"--{permission}-principal", facts["principal"], f"--{permission}-host", facts["host"]),
         *("--operation", operation, *resource, *pattern),
     )
 

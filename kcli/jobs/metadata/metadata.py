@@ -273,10 +273,10 @@ def pairs(units: Sequence[Unit]) -> list[Unit]:
 @unit_job
 def diff(partition: Partition, unit: Unit, *, query: MetadataQuery) -> YieldAndReturn:
     """Yield a row for each difference between two images, or between two moments of one log."""
-    second = unit.targets[-1]
-    other_partition = partition if second is unit.target else Partition(second)
+    other_target = unit.targets[-1]
+    other_partition = partition if other_target is unit.target else Partition(other_target)
     before = read(unit.target, partition, query.since or query.until)
-    after = read(second, other_partition, query.until)
+    after = read(other_target, other_partition, query.until)
     if query.since is not None and before.image.offset > after.image.offset:
         message = f"--from is offset {before.image.offset}, and --to is before it: {after.image.offset}"
         raise FileError(partition.shown, "nothing-to-read", message)

@@ -153,18 +153,18 @@ def _absent(cluster: Cluster, partitions: Mapping[TopicPartition, bool]) -> Iter
     missing = sorted({topic for topic, _ in partitions if topic not in topics})
     refused = cluster.refused(missing)
     for topic in missing:
-        why = refused.get(topic, UNKNOWN_TOPIC_OR_PARTITION)
-        if why == UNKNOWN_TOPIC_OR_PARTITION and not any(
+        reason = refused.get(topic, UNKNOWN_TOPIC_OR_PARTITION)
+        if reason == UNKNOWN_TOPIC_OR_PARTITION and not any(
             has_segments for (name, _), has_segments in partitions.items() if name == topic
         ):
-            what = f"topic {topic}: not in the cluster, and by the events its remote segments are deleted"
-            yield Outcome(number=0, findings=[Finding("RLMM-034", what, path=cluster.settings.servers)])
+            message = f"topic {topic}: not in the cluster, and by the events its remote segments are deleted"
+            yield Outcome(number=0, findings=[Finding("RLMM-034", message, path=cluster.settings.servers)])
         else:
-            yield _refused(cluster, topic, why)
+            yield _refused(cluster, topic, reason)
     for partition in sorted(partitions):
         if partition[0] in topics and cluster.leaders.get(partition) is None:
-            why = LEADER_NOT_AVAILABLE if partition in cluster.leaders else UNKNOWN_TOPIC_OR_PARTITION
-            yield _refused(cluster, f"{partition[0]}-{partition[1]}", why)
+            reason = LEADER_NOT_AVAILABLE if partition in cluster.leaders else UNKNOWN_TOPIC_OR_PARTITION
+            yield _refused(cluster, f"{partition[0]}-{partition[1]}", reason)
 
 
 def _offsets(

@@ -134,8 +134,8 @@ class RemoteChecks:
             key = self._owners[segment_id]
             owner_cache = partition.store.caches.get(key)
             if self._stored is not None and (owner_cache is None or segment_id not in owner_cache.segments):
-                what = describe_objects(self._stored.objects[segment_id])
-                message = f"segment {segment_id} is deleted, and has {what}"
+                objects = describe_objects(self._stored.objects[segment_id])
+                message = f"segment {segment_id} is deleted, and has {objects}"
                 self._events.of(partition, key).add("RLMM-020", message)
         is_whole = bool(self._leaders) and not (
             partition.coverage.lacks and segments and not is_running(segments[0])
@@ -244,8 +244,8 @@ class RemoteChecks:
             except FileError as error:
                 self._unread.append(error)
         if unjudged:
-            what = f"copied segments without all objects in remote storage: {unjudged}"
-            yield "RLMM-025", f"{what}; not all events about them are here: {lacks}"
+            subject = f"copied segments without all objects in remote storage: {unjudged}"
+            yield "RLMM-025", f"{subject}; not all events about them are here: {lacks}"
 
     def _objects_of(self, segment: CachedSegment) -> str:
         """Return in words what of a segment is in remote storage; nothing where that is not known."""
@@ -310,20 +310,20 @@ def _unknown(storage: Storage, selection: Selection, known: KnownSegments) -> It
         name = None if owner is None else PartitionDir(owner[1], owner[2])
         if segment_id in known.segments or (selection.names and not (name and selection.wants(name))):
             continue
-        why = lacking(owner)
-        if why is not None:
-            unjudged[why] += 1
+        reason = lacking(owner)
+        if reason is not None:
+            unjudged[reason] += 1
             continue
         listed += 1
         if listed <= MOST_FINDINGS:
             prefix = "" if owner is None else f"{owner[1]}-{owner[2]}: "
-            there = describe_objects(objects, named=False)
-            what = f"{prefix}segment {segment_id}: no event names it; {there}"
-            yield Finding("RLMM-020", what, path=objects[0].name)
+            description = describe_objects(objects, named=False)
+            message = f"{prefix}segment {segment_id}: no event names it; {description}"
+            yield Finding("RLMM-020", message, path=objects[0].name)
     if listed > MOST_FINDINGS:
         yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
-    for why, count in sorted(unjudged.items()):
-        message = f"{counted_segments(count)} in remote storage: {why}"
+    for reason, count in sorted(unjudged.items()):
+        message = f"{counted_segments(count)} in remote storage: {reason}"
         yield Finding("RLMM-025", message, path=storage.paths[0])
 
 
@@ -332,15 +332,15 @@ def _lacks(known: KnownSegments, owner: UserPartition | None) -> str | None:
     if owner is None:
         numbers = {number for number, _ in known.metadata_partitions}
         reasons = [lacks(number, known.metadata_partitions) for number in numbers]
-        why = next((reason for reason in reasons if reason is not None), None)
-        return None if why is None else f"not all events are here: {why}"
+        cause = next((reason for reason in reasons if reason is not None), None)
+        return None if cause is None else f"not all events are here: {cause}"
     size = next(iter(known.sizes), None)
     number = metadata_partition_of(owner, [(key, at) for key, at in known.partitions if at is not None], size)
     if number is None and all(key != owner for key, _ in known.partitions):
-        why = ABSENT
+        cause = ABSENT
     else:
-        why = lacks(number, known.metadata_partitions)
-    if why is None or why == ABSENT:
-        return None if why is None else "their events are in partitions that are not here"
+        cause = lacks(number, known.metadata_partitions)
+    if cause is None or cause == ABSENT:
+        return None if cause is None else "their events are in partitions that are not here"
     of = "" if number is None else f"{REMOTE_LOG_METADATA}-{number}: "
-    return f"not all events about them are here: {of}{why}"
+    return f"not all events about them are here: {of}{cause}"

@@ -150,12 +150,12 @@ def _remote_offset(
         tries.append(f"the leader epoch cache has no epoch for {number}")
     while served.epoch is not None:
         segment = served.segment
-        what = f"leader epoch {served.epoch}, offset {number}"
+        position = f"leader epoch {served.epoch}, offset {number}"
         if segment is None:
-            tries.append(f"remote metadata has no copied segment for {what}")
+            tries.append(f"remote metadata has no copied segment for {position}")
             tries += _refusals(leader, number)
             break
-        tries.append(f"remote metadata has segment {segment.metadata.segment_id} for {what}")
+        tries.append(f"remote metadata has segment {segment.metadata.segment_id} for {position}")
         stored = stored_segment(segment, storage)
         if stored is None:
             batch = _indexed_batch(row.offset, leader, segment, tries)
@@ -206,10 +206,10 @@ def _is_damaged(segment: LoadedSegment) -> bool:
     return size % OFFSET_INDEX_ENTRY.size != 0 or segment.last_indexed()[0] < segment.base_offset
 
 
-def _by_metadata(storage: tuple[str, ...], what: str) -> str:
+def _by_metadata(storage: tuple[str, ...], subject: str) -> str:
     """Return why nothing of a segment's log is in the answer."""
     if not storage:
-        return f"by its metadata: --storage DIR shows {what}"
+        return f"by its metadata: --storage DIR shows {subject}"
     return f"by its metadata; its log is not in {', '.join(storage)}: where it is lost, the fetch fails"
 
 
@@ -218,14 +218,14 @@ def _refusals(leader: Leader, number: int) -> Iterator[str]:
     for segment in leader.remote.segments.values():
         metadata = segment.metadata
         if metadata.start_offset <= number <= metadata.end_offset:
-            why = (
+            reason = (
                 f"is {SEGMENT_STATES[metadata.state]}"
                 if metadata.state != COPY_SEGMENT_FINISHED
                 else outside_lineage(segment, leader.log.log_end_offset, with_records(leader.epochs))
                 or "was superseded by another one"
             )
             offsets = f"offsets {metadata.start_offset} to {metadata.end_offset}"
-            yield f"segment {metadata.segment_id}, {offsets}: {why}"
+            yield f"segment {metadata.segment_id}, {offsets}: {reason}"
 
 
 @leader_job

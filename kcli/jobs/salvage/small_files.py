@@ -114,8 +114,8 @@ def _remove_damaged(copy: PartitionCopy, names: Collection[str]) -> None:
         _report(copy, name, f"damaged ({trouble.message})", trouble.position)
 
 
-def _report(copy: PartitionCopy, name: str, why: str, position: int | None = None) -> None:
-    copy.report(FILE_NOT_SAVED, shown(name), f"{why}: it is not in the copy", position)
+def _report(copy: PartitionCopy, name: str, reason: str, position: int | None = None) -> None:
+    copy.report(FILE_NOT_SAVED, shown(name), f"{reason}: it is not in the copy", position)
 
 
 def write_epochs(

@@ -118,8 +118,8 @@ class BrokerRows:
         for plan in self.plans:
             dirs = {log_dir.path for log_dir in plan.log_dirs}
             planned |= dirs
-            mine = [partition for partition in partitions if partition.log.log_dir in dirs]
-            row, replicas, added = self._broker(plan, mine)
+            of_broker = [partition for partition in partitions if partition.log.log_dir in dirs]
+            row, replicas, added = self._broker(plan, of_broker)
             brokers.append((plan, row, replicas))
             findings += added
         starting = (plan.quorum_node for plan, row, _ in brokers if row.outcome in STARTING)

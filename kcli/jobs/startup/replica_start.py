@@ -105,8 +105,8 @@ def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
     if fate.outcome == LOADS:
         written = list(row.files)
         if fate.topic_id is not None:
-            size, why = len(topic_id_bytes(fate.topic_id)), ID_WRITTEN
-            written.append(FileChange(PARTITION_METADATA_FILE, "create", None, size, why))
+            size = len(topic_id_bytes(fate.topic_id))
+            written.append(FileChange(PARTITION_METADATA_FILE, "create", None, size, ID_WRITTEN))
         return row._replace(files=tuple(sorted(written)))
     row = row._replace(outcome=fate.outcome, reason=fate.reason)
     if fate.rule == FORMER:
