@@ -145,9 +145,14 @@ def unread_metadata(targets: Iterable[Target]) -> list[FileError]:
 def newest_of(metadata: Iterable[KnownMetadata]) -> dict[str | None, KnownMetadata]:
     """Return the newest metadata of each cluster, by its id; of equally new ones the first."""
     newest: dict[str | None, KnownMetadata] = {}
-    for log in sorted(metadata, key=lambda log: (log.image.epoch, log.image.offset), reverse=True):
+    for log in _newest_first(metadata):
         newest.setdefault(log.cluster_id, log)
     return newest
+
+
+def _newest_first(metadata: Iterable[KnownMetadata]) -> list[KnownMetadata]:
+    """Return metadata logs by epoch, then offset: of a later epoch a shorter log is the newer."""
+    return sorted(metadata, key=lambda log: (log.image.epoch, log.image.offset), reverse=True)
 
 
 def newest_images(metadata: Iterable[KnownMetadata]) -> dict[str | None, Image]:
@@ -159,7 +164,7 @@ def known_settings(metadata: Iterable[KnownMetadata]) -> KnownSettings:
     """Return what the metadata of each log dir says of its topics."""
     clusters: dict[str | None, dict[str, TopicConfig]] = {}
     log_dirs: dict[str, dict[str, TopicConfig]] = {}
-    for log in sorted(metadata, key=lambda metadata: -metadata.image.offset):
+    for log in _newest_first(metadata):
         configs = topic_configs(log.image)
         newest = clusters.setdefault(log.cluster_id, configs)
         log_dirs[log.log_dir] = newest if configs == newest else configs  # equal ones are pickled once

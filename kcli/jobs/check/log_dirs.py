@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir, parse_partition_dir
 from formats.types import TopicPartition
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
-from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
+from kcli.jobs.cluster_metadata import KnownMetadata, newest_of
 from kcli.jobs.contradictions import partitions_twice
 from kcli.jobs.held_log import CLEANER_STOPPED
 from kcli.jobs.log_starts import StartRequest, start_others
@@ -133,13 +133,14 @@ class BrokerLogDirs:
         self._plans = plans
         self._unread = {*self._log_dirs}
         self._logs: list[LogStart] = []
+        newest = newest_of(metadata)
         self._ids = {
-            cluster_id: {topic.name: topic_id for topic_id, topic in image.topics.items()}
-            for cluster_id, image in newest_images(metadata).items()
+            cluster_id: {topic.name: topic_id for topic_id, topic in log.image.topics.items()}
+            for cluster_id, log in newest.items()
         }
         self._metadata_logs = {
-            metadata_log.cluster_id: shown(os.path.join(metadata_log.log_dir, METADATA_DIRECTORY))
-            for metadata_log in sorted(metadata, key=lambda metadata_log: metadata_log.image.offset)
+            cluster_id: shown(os.path.join(log.log_dir, METADATA_DIRECTORY))
+            for cluster_id, log in newest.items()
         }
         self._held_rows: dict[str | None, list[tuple[Target, CheckRow]]] = {}
         self._topic_ids: dict[tuple[object, ...], str] = {}

@@ -4,7 +4,8 @@ import shutil
 
 import pytest
 
-from kcli.jobs.cluster_metadata import metadata_image
+from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_image, newest_of
+from kcli.kafka.kraft.metadata_image import Image, Topic
 from kcli.kafka.kraft.metadata_loader import begin_run, image_in
 from tests.partitions import locked
 
@@ -42,3 +43,13 @@ def test_what_a_running_broker_has_appended_is_read_by_the_next_run(data):
         after = image_in(str(data))
 
     assert before.offset == again.offset < after.offset
+
+
+def test_of_a_later_epoch_a_shorter_metadata_log_is_the_newer():
+    """A node that led before it was cut off has more records than the quorum that went on without it."""
+    logs = [
+        KnownMetadata("abc", node, f"d{node}", Image(epoch=epoch, offset=offset, topics={"id": Topic(name)}))
+        for node, epoch, offset, name in ((1, 4, 900, "stale"), (2, 5, 800, "current"))
+    ]
+    assert newest_of(logs)["abc"].log_dir == "d2"
+    assert {*known_settings(logs).topics["abc"]} == {"current"}
