@@ -112,6 +112,7 @@ ELSEWHERE = {
     # log dirs
     "kcli/logdir/classify.py": "tests/kcli/logdir/test_find.py",
     "kcli/logdir/targets.py": "tests/kcli/logdir/test_find.py",
+    "kcli/logdir/tar_members.py": "tests/kcli/logdir/test_archives.py",
     # output
     "kcli/output/arrow_rows.py": "tests/commands/test_sql.py",
     "kcli/output/answer.py": "tests/kcli/output/test_view.py",

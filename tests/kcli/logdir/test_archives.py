@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kcli.logdir import archives
+from kcli.logdir import archives, tar_members
 from tests.documents import ROOT
 from tests.processes import ENVIRONMENT, KCLI
 
@@ -244,9 +244,9 @@ def test_headers_that_would_fill_the_memory(kcli, kind, count, size):
 
 
 def test_bounds(kcli, monkeypatch):
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
+    monkeypatch.setattr(tar_members, "MOST_MEMBERS", 3)
     assert "more than 3 members; nothing" in kcli("ls", "b.tgz").stderr
-    monkeypatch.setattr(archives, "SPARE_BYTES", 1 << 60)
+    monkeypatch.setattr(tar_members, "SPARE_BYTES", 1 << 60)
     said = kcli("ls", "b.tar").stderr
     assert re.search(r"bytes, and 0 may be used in .*: set TMPDIR; nothing of the archive", said)
 
