@@ -7,6 +7,7 @@ Messages are declared in many tables: they are read only where one is asked for.
 
 import base64
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formats.bounds import LARGEST_BATCH, describe
@@ -45,9 +46,7 @@ def shown_by(
     decoder: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATCH
 ) -> tuple[Shown, str | None]:
     """Return what a topic's decoder prints of a record's key and value, and what is wrong with them."""
-    from formats.messages.printed import printed
-    from kcli.dump.decoded_records import elements_for, too_long
-
+    printed, elements_for, too_long = _of_coordinators()
     error = too_long(record, max_batch_bytes)
     if error is not None:
         return Shown(f"Error at offset {record.offset}, skipping. {error}", None), describe(error)
@@ -57,12 +56,27 @@ def shown_by(
     return Shown(texts.key, texts.payload), None if texts.error is None else describe(texts.error)
 
 
-def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str | None]:
-    """Return what RemoteLogMetadataFormatter prints of a record, and what is wrong with it."""
+@cache
+def _of_coordinators() -> tuple[Any, ...]:
+    """Return the functions of `shown_by`: an import statement for each record costs more than they do."""
+    from formats.messages.printed import printed
+    from kcli.dump.decoded_records import elements_for, too_long
+
+    return printed, elements_for, too_long
+
+
+@cache
+def _of_remote_metadata() -> tuple[Any, ...]:
     from formats.remote_metadata import decode
     from kcli.dump.decoded_records import longest_for
     from kcli.kafka.remote.serde import java_text, unreadable
 
+    return decode, longest_for, java_text, unreadable
+
+
+def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str | None]:
+    """Return what RemoteLogMetadataFormatter prints of a record, and what is wrong with it."""
+    decode, longest_for, java_text, unreadable = _of_remote_metadata()
     try:
         message = decode(record.value or b"", longest_for(max_batch_bytes))
         trouble = unreadable(message)
