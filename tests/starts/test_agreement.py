@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutated.fleets import make, remove, sources
+from tests.partitions import orders, put_range
 from tests.seeds import SEED, cases
 from tests.starts.agreement import STATES, ask, differences, of_state
 from tests.starts.observe import prepare
@@ -60,6 +61,14 @@ def test_commands_agree_about_mutated_log_dirs(tmp_path: Path):
         ]
         remove(log_dir)
     assert found == []
+
+
+def test_which_producers_a_start_forgets_is_no_difference_of_ls(tmp_path: Path):
+    """Seed 631803546, number 4: a clean log of a producer, without a snapshot."""
+    directory = orders(tmp_path, put_range(0, 3, producer_id=1), clean=True)
+    _, document = ask("startup", str(directory.parent))
+    assert "PROD-007" in {finding["code"] for finding in document["findings"]}
+    assert [*differences("orders", str(directory.parent))] == []
 
 
 @pytest.mark.parametrize("command", ["check", "ls"])
