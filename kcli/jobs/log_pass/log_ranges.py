@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from formats.names import LOG
 from kcli.engine.contract import Outcome, Unit
-from kcli.kafka.integrity.damaged import leads_to_a_batch
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.partition_names import file_name, sibling
@@ -61,6 +60,8 @@ def _cuts(target: Target, size: int) -> list[int]:
         path, base = sibling(target, "index"), file_name(target).base_offset
         if target.kind != LOG or path is None or base is None or os.path.getsize(target.path) < 2 * size:
             return cuts
+        from kcli.kafka.integrity.damaged import leads_to_a_batch  # it imports numpy, and few logs are cut
+
         with DataFile(target.path) as file, OffsetIndexFile(path, base) as index:
             entries = index.valid_entries(file.size)
             for position in range(size, file.size - size // 2, size):
