@@ -159,50 +159,83 @@ def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
 
 ONE_BYTE = 0x80
 """A compact length below it is one byte."""
-_NUMBERS = {
-    bytes((remote.FRAME_VERSION, remote.SEGMENT_METADATA, MESSAGE_VERSION)): struct_of("qqiqqB"),
-    bytes((remote.FRAME_VERSION, remote.SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): struct_of("iq"),
+_IS_UPDATE = {
+    bytes((remote.FRAME_VERSION, remote.SEGMENT_METADATA, MESSAGE_VERSION)): False,
+    bytes((remote.FRAME_VERSION, remote.SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): True,
 }
-"""What follows the segment id, by the envelope: of a segment up to the count of leader epochs."""
-_SEGMENT_ID, _EPOCH, _SIZE = struct_of(("16s", "iB", "16s", "B")), struct_of("iqB"), struct_of("i")
+"""By the envelope."""
+_TOPIC_ID, _SIZE, _EPOCH = struct_of(("16s", "iB")), struct_of("iB"), struct_of("iqB")
+_UPDATE, _SEGMENT = struct_of(("16s", "BiqB")), struct_of(("16s", "BqqiqqB"))
+"""From the segment id to the length of the custom metadata, or to the count of leader epochs."""
 _ENDS = {b"\0": (remote.LAYOUT_3_6, False), b"\1\0\1\1": (remote.LAYOUT_4_0, True)}
 """Layout, and whether the transaction index is empty, by the tagged fields of a segment."""
-_text, _name = lru_cache(1 << 14)(uuid_text), lru_cache(1 << 14)(java_string)
+_text = lru_cache(1 << 14)(uuid_text)
+
+
+@lru_cache(1 << 14)
+def _usual_partition(begin: bytes) -> tuple[bool, str, str, int] | None:
+    """Return of a value up to its segment id whether it is an update, and topic, topic id and partition."""
+    is_update, length = _IS_UPDATE.get(begin[:SHORTEST_ENVELOPE]), begin[SHORTEST_ENVELOPE]
+    if is_update is None or not 0 < length < ONE_BYTE:
+        return None
+    name = java_string(begin[SHORTEST_ENVELOPE + 1 : SHORTEST_ENVELOPE + length])
+    topic_id, partition, tags = _TOPIC_ID.unpack_from(begin, SHORTEST_ENVELOPE + length)
+    return None if tags else (is_update, name, uuid_text(topic_id), partition)
 
 
 def _usual_record(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | None:
     """Return a segment or an update as brokers since 3.6 write nearly all; None for any other value."""
-    numbers = _NUMBERS.get(value[:SHORTEST_ENVELOPE])
-    if numbers is None or len(value) == SHORTEST_ENVELOPE or not 0 < value[SHORTEST_ENVELOPE] < ONE_BYTE:
-        return None
-    start = SHORTEST_ENVELOPE + value[SHORTEST_ENVELOPE]
     try:
-        topic_id, partition, tags, segment_id, more_tags = _SEGMENT_ID.unpack_from(value, start)
-        integers = numbers.unpack_from(value, start + _SEGMENT_ID.size)
-        cursor = start + _SEGMENT_ID.size + numbers.size
-        is_update = len(integers) == 2
-        if not is_update:
-            end = cursor + (integers[-1] - 1) * _EPOCH.size
-            epochs = list(_EPOCH.iter_unpack(value[cursor:end]))
-            if not 0 < integers[-1] < ONE_BYTE or any(entry[2] for entry in epochs):
-                return None
-            size = _SIZE.unpack_from(value, end)
-            cursor = end + _SIZE.size
-        end = cursor + max(value[cursor], 1)
-        custom, state = value[cursor + 1 : end] if value[cursor] else None, value[end]
+        cursor = SHORTEST_ENVELOPE + value[SHORTEST_ENVELOPE] + _TOPIC_ID.size
+        usual = _usual_partition(value[:cursor])
+        if usual is None:
+            return None
+        is_update, topic, topic_id, partition = usual
+        if is_update:
+            segment_id, tags, broker_id, time, length = _UPDATE.unpack_from(value, cursor)
+            cursor += _UPDATE.size
+        else:
+            numbers = _SEGMENT.unpack_from(value, cursor)
+            segment_id, tags, first, last, broker_id, max_time, time, count = numbers
+            begin = cursor + _SEGMENT.size
+            cursor = begin + (count - 1) * _EPOCH.size
+            if not 0 < count < ONE_BYTE or any(value[begin + _EPOCH.size - 1 : cursor : _EPOCH.size]):
+                return None  # one leader epoch has tags
+            starts = [SegmentLeaderEpoch(*entry[:2]) for entry in _EPOCH.iter_unpack(value[begin:cursor])]
+            size, length = _SIZE.unpack_from(value, cursor)
+            cursor += _SIZE.size
+        end = cursor + max(length - 1, 0)
+        custom, state = value[cursor:end] if length else None, value[end]
     except (IndexError, struct.error):
         return None
     layout, is_txn_index_empty = _ENDS.get(value[end + 1 :], (None, False))
-    is_odd = tags or more_tags or value[cursor] >= ONE_BYTE or (is_update and is_txn_index_empty)
+    is_odd = tags or length >= ONE_BYTE or (is_update and is_txn_index_empty)
     if is_odd or layout is None or state not in SEGMENT_STATES:
         return None
-    topic = _name(value[SHORTEST_ENVELOPE + 1 : start])
-    head = layout, MESSAGE_VERSION, topic, _text(topic_id), partition, _text(segment_id)
-    if is_update:
-        return RemoteLogSegmentMetadataUpdate._make((*head, *integers, custom, state, ()))
-    starts = tuple([SegmentLeaderEpoch._make(entry[:2]) for entry in epochs])
-    last = starts, *size, custom, state, is_txn_index_empty, ()
-    return RemoteLogSegmentMetadata._make((*head, *integers[:-1], *last))
+    segment = _text(segment_id)
+    if not is_update:
+        return RemoteLogSegmentMetadata(
+            layout,
+            MESSAGE_VERSION,
+            topic,
+            topic_id,
+            partition,
+            segment,
+            first,
+            last,
+            broker_id,
+            max_time,
+            time,
+            tuple(starts),
+            size,
+            custom,
+            state,
+            is_txn_index_empty,
+            (),
+        )
+    return RemoteLogSegmentMetadataUpdate(
+        layout, MESSAGE_VERSION, topic, topic_id, partition, segment, broker_id, time, custom, state, ()
+    )
 
 
 def row_of(
