@@ -7,6 +7,7 @@ second and 50 MB for a process that has none of them.
 import errno
 from collections.abc import Sequence, Sized
 from decimal import Context, Decimal
+from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -15,7 +16,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from formats.batch import MAX_INT
-from kcli.rows.declare import Value
 
 Array: TypeAlias = Any
 DataType: TypeAlias = Any
@@ -42,8 +42,13 @@ def texts_at(texts: Sequence[str], which: NDArray[np.integer[Any]]) -> Array:
     return column(texts, pa.string()).take(integers(which))
 
 
-def repeated(value: Value, kind: DataType, count: int) -> Array:
-    """Return a text, a number or null, `count` times."""
+def repeated(value: Any, kind: DataType, count: int) -> Array:
+    """Return a text, a number or null, `count` times: the beginning of an array that is made once."""
+    return _repeated(value, kind, 1 << count.bit_length())[:count]
+
+
+@lru_cache(16)
+def _repeated(value: Any, kind: DataType, count: int) -> Array:
     return pa.nulls(count, kind) if value is None else pa.repeat(column([value], kind)[0], count)
 
 
