@@ -1,6 +1,7 @@
 """A name means one thing in the whole product."""
 
 import ast
+import re
 from collections import defaultdict
 
 import pytest
@@ -12,6 +13,9 @@ TREES = {
     for package in ("formats", "kcli", "commands")
     for path in sorted((ROOT / package).rglob("*.py"))
 }
+
+CODE_OR_DOTTED = re.compile(r"Constant\(value='(?:[A-Z]+-\d{3}|[a-z.-]+\.[a-z]+)'\)")
+"""Values that are codes of findings, names of files, settings."""
 
 
 def classes(tree):
@@ -38,3 +42,12 @@ def test_no_name_has_two_meanings(named):
         for name, meaning in named(tree):
             meanings[name][(path, meaning) if named is classes else meaning] = path
     assert {name: [*found.values()] for name, found in meanings.items() if len(found) > 1} == {}
+
+
+def test_the_name_of_a_finding_or_a_file_is_declared_once():
+    paths = defaultdict(list)
+    for path, tree in TREES.items():
+        for _, value in constants(tree):
+            if CODE_OR_DOTTED.fullmatch(value):
+                paths[value].append(path)
+    assert {value: where for value, where in paths.items() if len(where) > 1} == {}

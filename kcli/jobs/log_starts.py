@@ -14,16 +14,14 @@ from kcli.kafka.kraft.meta_properties import NEWEST, TIERED, StartFailure, Versi
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, is_recovered, start, start_from, unflushed_bytes
 from kcli.kafka.kraft.replica_fates import NO_FATES, OF_A_REPLICA, LogStart, ReplicaFates
-from kcli.kafka.storage.load_findings import checkpointed_epochs
+from kcli.kafka.storage.load_findings import NOT_RECOVERED, checkpointed_epochs
 from kcli.kafka.storage.loaded_log import HEADERS, Checkpoints, LoadedLog, Settings, checkpoints
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import FileSet, find, log_dir_targets
-from kcli.logdir.log_dirs import is_running
-from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
+from kcli.logdir.log_dirs import PARTITION_METADATA_FILE, is_running
+from kcli.logdir.partition import Partition
 from kcli.logdir.targets import ALL_PARTITIONS, NO_PARTITIONS, PARTITION, Selection, Target
 from kcli.rows import Failure
-
-NOT_RECOVERED = "START-005"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

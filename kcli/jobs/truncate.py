@@ -50,7 +50,8 @@ from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, in_archive
-from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition, shown_path
+from kcli.logdir.log_dirs import PARTITION_METADATA_FILE
+from kcli.logdir.partition import Partition, shown_path
 from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRound, TruncationRow
 
 if TYPE_CHECKING:

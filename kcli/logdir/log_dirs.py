@@ -38,6 +38,8 @@ LOG_START = "log-start-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 META_PROPERTIES_FILE = "meta.properties"
+PARTITION_METADATA_FILE = "partition.metadata"
+BOOTSTRAP = "bootstrap.checkpoint"
 INCOMPLETE = "incomplete"  # the code of the problem of a meta.properties that lacks an id
 
 START_FILES = (META_PROPERTIES_FILE, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN_FILE)
@@ -195,7 +197,6 @@ def _with_metadata_log(folder: str) -> list[str]:
 
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
-PARTITION_METADATA_FILE = "partition.metadata"
 QUORUM_STATE = "quorum-state"
 LOCK_FILE = ".lock"
 FLOCK = struct.Struct("hhqqi4x")

@@ -9,13 +9,12 @@ from formats.names import NORMAL, FileName, canonical_name, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, decode_optional, shown
 from kcli.logdir.find import Note
-from kcli.logdir.log_dirs import NO_DIRECTORY, DirectoryFacts, directory_facts
+from kcli.logdir.log_dirs import NO_DIRECTORY, PARTITION_METADATA_FILE, DirectoryFacts, directory_facts
 from kcli.logdir.partition_names import listed_log, unexpected_names
 from kcli.logdir.segment import Segment
 from kcli.logdir.targets import Target
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
-PARTITION_METADATA_FILE = "partition.metadata"
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from kcli.dump.render.lines import (
 )
 from kcli.dump.render.rows import ALL_TIMESTAMP_TYPES, batch_columns, is_control, timestamp_types
 from kcli.kafka.findings.log_findings import inside, report_damage
+from kcli.logdir.log_dirs import BOOTSTRAP
 from kcli.logdir.partition_names import file_name
 from kcli.logdir.segment import TORN, DamagedRange, Stop
 from kcli.logdir.targets import Target
@@ -59,7 +60,6 @@ from kcli.output.text_columns import (
 )
 from kcli.rows import TextBlock
 
-BOOTSTRAP = "bootstrap.checkpoint"
 BATCH_LINE_END = (
     " position: {position} {timestamp_type}: {max_timestamp} size: {size} magic: {magic}"
     " compresscodec: {compression} crc: {crc} isvalid: {is_valid}\n"

@@ -37,6 +37,7 @@ from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     LOG_START,
     METADATA_DIRECTORY,
+    PARTITION_METADATA_FILE,
     RECOVERY_POINT,
     directory_facts,
     is_running,
@@ -285,5 +286,5 @@ class BrokerLogDirs:
             expected = self._topic_ids.setdefault((facts.cluster_id, name.topic), topic_id)
         if expected not in {topic_id, None} and not is_running(target):
             message = f"topic id {topic_id}, {holder} has {expected}"
-            path = os.path.join(target.shown, "partition.metadata")
+            path = os.path.join(target.shown, PARTITION_METADATA_FILE)
             yield Finding("TOPIC-001", message, target.shown, path, None, expected, topic_id)

@@ -23,8 +23,8 @@ from kcli.kafka.storage.log_loader import is_tiered
 from kcli.kafka.storage.metadata_log import name_error, snapshots
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, irregular, read_optional, reading, shown
 from kcli.logdir.bulk import BulkWalk
-from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
+from kcli.logdir.log_dirs import PARTITION_METADATA_FILE, QUORUM_STATE, lacks_quorum_state
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.partition_names import first_base
 
 MISSING, EMPTY = "missing", "without entries"  # what a file can be besides damaged and not readable

@@ -31,7 +31,8 @@ from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
 from kcli.kafka.storage.record_counts import data_records, records_in, records_of_segments
 from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
+from kcli.logdir.log_dirs import PARTITION_METADATA_FILE
+from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION
 from kcli.rows.startup import FAILS, LOADS, StartedProducer, StartedWhere, StartupRow
 

@@ -28,6 +28,7 @@ from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, ILLEGAL_STATE, BrokerError, file_batches, header
 from kcli.kafka.storage.metadata_log import metadata_partition, snapshots
 from kcli.logdir.buffers import NO_PERMISSION, DataFile, FileError, after_a_crash, file_error
+from kcli.logdir.log_dirs import BOOTSTRAP
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.partition_names import first_base, listed
 
@@ -181,7 +182,6 @@ def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[
         yield Finding("META-008", trouble.message, partition.shown, path, trouble.position)
 
 
-BOOTSTRAP = "bootstrap.checkpoint"
 CONTROL_NAMES_READ = frozenset(
     control.CONTROL_NAMES[number]
     for number in (control.LEADER_CHANGE, control.SNAPSHOT_HEADER, control.SNAPSHOT_FOOTER)

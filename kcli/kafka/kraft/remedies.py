@@ -14,22 +14,23 @@ from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, parse_file, parse_pa
 from formats.properties import read_properties
 from kcli.kafka.kraft.meta_properties import IO, StartFailure
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
-from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.kafka.storage.metadata_log import lacks_snapshot, snapshots
 from kcli.logdir.buffers import FileError, decode_optional, shown
 from kcli.logdir.log_dirs import (
+    BOOTSTRAP,
     CLEAN_SHUTDOWN_FILE,
     HIGH_WATERMARK,
     LOG_START,
     META_PROPERTIES_FILE,
     METADATA_DIRECTORY,
+    PARTITION_METADATA_FILE,
     QUORUM_STATE,
     RECOVERY_POINT,
     log_dir_state,
     metadata_log,
 )
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
 from kcli.logdir.partition_names import first_base, listed
 
 WITHOUT = {

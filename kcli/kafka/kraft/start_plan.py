@@ -17,12 +17,7 @@ from kcli.kafka.kraft.fates import PROMOTED, Fates, fates
 from kcli.kafka.kraft.meta_properties import BrokerConfig, BrokerStart, StartFailure, Version
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in, reads_snapshot
-from kcli.kafka.kraft.metadata_snapshot import (
-    BOOTSTRAP,
-    SnapshotTrouble,
-    bootstrap_level,
-    newest_snapshot_trouble,
-)
+from kcli.kafka.kraft.metadata_snapshot import SnapshotTrouble, bootstrap_level, newest_snapshot_trouble
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, unknown_level
 from kcli.kafka.kraft.partition_start import log_end_in
 from kcli.kafka.kraft.quorum import (
@@ -37,6 +32,7 @@ from kcli.kafka.kraft.replica_fates import FORMER, LEFT_STRAY, LOADS, NOT_ASSIGN
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError
 from kcli.logdir.buffers import NO_PERMISSION, FileError, irregular, shown
 from kcli.logdir.log_dirs import (
+    BOOTSTRAP,
     HIGH_WATERMARK,
     METADATA_DIRECTORY,
     QUORUM_STATE,

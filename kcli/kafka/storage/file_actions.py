@@ -17,7 +17,8 @@ from kcli.kafka.storage.log_segment import Index, LoadedSegment, bytes_on_disk, 
 from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT, Producer
 from kcli.kafka.storage.surviving_files import offset_of
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
+from kcli.logdir.log_dirs import PARTITION_METADATA_FILE
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 
 DELETE_FILE: Final = "delete"
 FileAction: TypeAlias = Literal["keep", "create", "delete", "truncate", "rewrite", "rename"]

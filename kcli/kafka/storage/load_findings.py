@@ -13,6 +13,7 @@ from kcli.logdir.buffers import DataFile
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition, shown_path
 from kcli.logdir.segment import END, TORN, ZEROS, Stop, Walk, describe_torn, only_zeros
 
+NOT_RECOVERED = "START-005"
 STOPS = {
     "bad-length": ("LOG-002", "no batch can have this length"),
     "bad-magic": ("LOG-002", "no batch can have this magic"),

@@ -19,12 +19,13 @@ from formats.types import TopicPartition
 from kcli.kafka.findings.findings import NO_LOG_FILE, OFFSETS_FALL, Finding
 from kcli.kafka.storage import leader_epochs, loaded_log, log_segment
 from kcli.kafka.storage.leader_epochs import EpochCache
-from kcli.kafka.storage.load_findings import Reporter
+from kcli.kafka.storage.load_findings import NOT_RECOVERED, Reporter
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import ProducerState, Snapshot, rebuild
 from kcli.kafka.storage.surviving_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
 from kcli.logdir.buffers import FileError, file_error, read_optional
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
+from kcli.logdir.log_dirs import PARTITION_METADATA_FILE
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.partition_names import SILLY_RENAME
 
 SPLIT = "its segment is split"
@@ -331,7 +332,7 @@ class LogLoader:
                 "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here "
                 "they were not"
             )
-            self.reporter.report("START-005", message, None)
+            self.reporter.report(NOT_RECOVERED, message, None)
         following = pairwise((*sorted(self.segments), None))
         unflushed = [base for base, end in following if base is not None and self.checkpoints.recovers(end)]
         while unflushed:

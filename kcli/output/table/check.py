@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from formats.names import CLUSTER_METADATA
 from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.kafka.kraft.replica_fates import LEFT_RECORDS
 from kcli.output.screen import Screen
 from kcli.output.table.columns import STYLES, ShownColumn, by_dir, codes
 from kcli.output.table.fitted_table import sentences, table
@@ -41,9 +42,6 @@ LOSES = {
     "START-020": "discard the records of a log",
 }
 """By code what a start does to logs that are no row."""
-LEFT_RECORDS = "START-024"
-"""Codes of findings of a directory that are named."""
-
 
 CHECKED_TOO = "indexes, leader epochs, producers, checkpoints, start-up"
 """What is looked at in a partition directory besides batches."""
@@ -105,7 +103,7 @@ def _starts(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[s
     stray_dirs = sum(finding.code == LEFT_RECORDS for finding in findings)
     if stray_dirs:
         hold = "directory holds" if stray_dirs == 1 else "directories hold"
-        yield f"{stray_dirs} -stray {hold} records that no broker reads: kcli explain START-024."
+        yield f"{stray_dirs} -stray {hold} records that no broker reads: kcli explain {LEFT_RECORDS}."
 
 
 def _causes(findings: Sequence[Finding]) -> Sequence[Finding]:

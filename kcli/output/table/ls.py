@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from formats.names import CLUSTER_METADATA
+from kcli.kafka.storage.load_findings import NOT_RECOVERED
 from kcli.output.table.columns import STYLES, ShownColumn, by_dir, codes, severity_of
 from kcli.output.table.table_view import TableInput, TableView, table_view
 from kcli.output.units import counted, joined, size, sums
@@ -11,7 +12,6 @@ from kcli.rows.partitions import CheckpointRow, DiskSumRow, PartitionRow
 
 NORMAL = "normal"
 FROM_HEADERS = "headers"
-NOT_RECOVERED = "START-005"
 
 
 def draw_partition(answer: TableInput) -> TableView:
