@@ -71,8 +71,8 @@ class ElectionRow(NamedTuple):
     ]
     records_lost: Annotated[
         int | None,
-        "that the follower removes, but for those below its log start offset; null where they cannot be "
-        "counted or the outcome is unknown",
+        "of data that the follower removes, but for those below its log start offset; null where they "
+        "cannot be counted or the outcome is unknown",
     ]
     bytes_lost: Annotated[int | None, "of .log files that it removes; null where the outcome is unknown"]
     first_lost_timestamp: Annotated[Timestamp | None, "of the first record that is lost"]

@@ -62,8 +62,8 @@ class StartupRow(NamedTuple):
     bytes_read: Annotated[int | None, "bytes of logs that the start goes through"] = None
     records_lost: Annotated[
         int | None,
-        "records that cannot be read on this broker afterwards, by the headers of whole batches; null where "
-        "damage hides the number; 0 of a former replica in a -stray directory",
+        "records of data that this broker cannot give afterwards, by the headers of whole batches; null "
+        "where damage hides the number; 0 of a former replica in a -stray directory",
     ] = None
     metadata_path: Annotated[
         str | None, "the metadata log that decides; null: none is here, and the outcome is the log's own"

@@ -95,8 +95,8 @@ class TruncationRow(NamedTuple):
     rescue_command: Annotated[str | None, "saves the records that will be lost; null where none is"]
     records_lost: Annotated[
         int | None,
-        "of records_removed those that could be read: not what is below log_start_offset_before, nor what "
-        "remote storage has; null where they cannot be counted",
+        "of records_removed those that could be read: no control records, not what is below "
+        "log_start_offset_before, nor what remote storage has; null where they cannot be counted",
     ]
 
 

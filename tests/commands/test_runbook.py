@@ -21,13 +21,14 @@ from kcli.cli.settings import every_command
 from kcli.manual import page
 from kcli.output.metric_families import METRICS
 from kcli.output.schema import document_schema
+from kcli.rows.truncation import RescuedRecordRow
 from kcli.runbooks import DASHBOARD, RULES, SCRIPT, runbooks
 from tests import transactions
 from tests.builders import put_record, put_records
 from tests.conftest import LogDir
 from tests.groups import batch, screen_dirs, text
 from tests.loaded import loaded
-from tests.partitions import segment
+from tests.partitions import orders, put_range, put_topic_id, segment
 from tests.recordings import pack
 from tests.recordings.watch import tree
 from tests.starts.observe import prepare
@@ -113,6 +114,8 @@ def test_it_asks_with_options_and_reads_keys_that_are_documented(name):
         for schema in (document_schema(command), *document_schema(command)["$defs"].values())
         for key in schema["properties"]
     }
+    if any("--rescue" in line for _, line in asked):
+        known |= {*RescuedRecordRow._fields}
 
     assert asked
     for command, line in asked:
@@ -369,6 +372,18 @@ def test_before_truncation(run, tmp_path):
     run("before-truncation", follower / "saved.ndjson", leader, follower, status=4)
     assert run("before-truncation", "none.ndjson", leader, truncated) == "No record is lost.\n"
     assert not (tmp_path / "none.ndjson").exists()
+
+
+@runs
+def test_end_markers_that_go_are_no_records_to_save(run, tmp_path):
+    epochs, marker = {"epochs": ((0, 0), (1, 10))}, transactions.ended(10, producer=7)
+    put_topic_id(orders(tmp_path / "leader", put_range(0, 10), put_range(10, 2, epoch=1), **epochs))
+    put_topic_id(orders(tmp_path / "marker", put_range(0, 10), marker))
+    put_topic_id(orders(tmp_path / "more", put_range(0, 10), marker, put_range(11, 5)))
+    assert run("before-truncation", "none.ndjson", "leader", "marker", status=1) == "No record is lost.\n"
+    output = run("before-truncation", "saved.ndjson", "leader", "more", status=1)
+    assert "5 of 5 records that go are in saved.ndjson" in output
+    assert len((tmp_path / "saved.ndjson").read_text().splitlines()) == 6
 
 
 @runs

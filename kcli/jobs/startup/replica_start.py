@@ -27,8 +27,8 @@ from kcli.kafka.storage.file_actions import (
     file_changes,
     topic_id_bytes,
 )
-from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
-from kcli.kafka.storage.record_counts import data_records, records_in, records_of_segments
+from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, checkpoints
+from kcli.kafka.storage.record_counts import data_records, records_in
 from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.log_dirs import PARTITION_METADATA_FILE
@@ -150,7 +150,7 @@ def _with_log(row: StartupRow, partition: Partition, log: LoadedLog, *, is_short
     lost, end, flushed = records_in(log.lost), _scanned_end(log), log.checkpoints.recovery_point
     reason = "what recovery cuts is damaged" if lost is None else None
     if end > log.log_end_offset:  # no read finds these records, and new ones get their offsets
-        lost = _sum(lost, records_of_segments(log.segments[-1:], log.log_end_offset))
+        lost = _sum(lost, records_in([LostBytes(log.segments[-1], 0)], log.log_end_offset))
     if is_short and end < flushed and not log.lost:
         lost, reason = None, f"it was flushed up to offset {flushed}, and its files end at {end}"
         reason += f": at most {flushed - end} records"

@@ -24,6 +24,7 @@ from kcli.kafka.storage.leader_epochs import EpochCache, truncate_from_end
 from kcli.kafka.storage.loaded_log import LoadedLog, check_fits
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import rebuild
+from kcli.kafka.storage.record_counts import data_count
 
 NONE, PARTIAL, FULL = "none", "partial", "full"
 KEEP: Final = "keep"
@@ -47,7 +48,7 @@ class SegmentChange(NamedTuple):
 class Removed:
     """What is removed: batches, records (None: not countable), bytes of .log files, and its ends.
 
-    `lost`: records from `first_lost` on, None if not countable; `trouble`: why not all are counted.
+    `lost`: of data from `first_lost` on, None if not countable; `trouble`: why not all are counted.
     """
 
     first_lost: int
@@ -215,11 +216,11 @@ def _removed(changes: Iterable[SegmentChange], first_lost: int) -> Removed:
 
 
 def _from(batch: BatchHeader, offset: int) -> int | None:
-    """Return how many records of a batch are at or after an offset; None where its header does not tell."""
+    """Return how many records of data of a batch are at or after an offset; None if unknown."""
     if batch.last_offset < offset:
         return 0
-    records = record_count(batch)
-    if records is None or batch.base_offset >= offset:
+    records = data_count(batch)
+    if not records or batch.base_offset >= offset:
         return records
     is_whole = batch.last_offset - batch.base_offset + 1 == records
     return batch.last_offset - offset + 1 if is_whole else None

@@ -5,8 +5,10 @@ import pytest
 from formats.batch import BATCH
 from kcli.jobs.log_starts import StartRequest
 from kcli.jobs.startup.replica_start import startup
+from kcli.kafka.kraft.replica_fates import NOT_ASSIGNED, STRAY, Fate, ReplicaFates
 from tests.partitions import codes as codes_of
 from tests.partitions import log_dir, orders, put_range, rows, segment, snapshot, unit
+from tests.transactions import ended
 
 NOW = 2_000_000
 LOG = (put_range(0, 10), put_range(10, 10, epoch=2))
@@ -47,6 +49,15 @@ def test_recovery_reads_every_byte_and_counts_what_it_removes(tmp_path):
     assert row["bytes_read"] >= len(data)
     cuts = [(finding.code, finding.position) for finding in outcome.findings if finding.code != "START-012"]
     assert cuts == [("START-001", len(LOG[0])), ("START-001", None)]
+
+
+def test_an_end_marker_is_no_record_that_is_lost(tmp_path):
+    """Neither where recovery cuts it, nor in a replica that becomes -stray."""
+    cut = orders(tmp_path / "cut", LOG[0], LOG[1][:-1] + b"?", ended(20, producer=7), clean=False)
+    assert started(cut)[0]["records_lost"] == 10
+    stray = orders(tmp_path / "stray", LOG[0], ended(10, producer=7))
+    fates = ReplicaFates({str(stray): Fate(STRAY, NOT_ASSIGNED)})
+    assert started(stray, fates=fates)[0]["records_lost"] == 10
 
 
 def test_a_torn_batch_was_never_whole_and_garbage_hides_the_number(tmp_path):

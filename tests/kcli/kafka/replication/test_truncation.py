@@ -8,6 +8,7 @@ import pytest
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
 from kcli.kafka.replication.truncation import truncate
 from tests.partitions import epoch_lines, loaded, offset_entries, put_range, segment, time_entries
+from tests.transactions import ended
 
 BATCHES = Path(__file__).parents[3] / "data" / "batches"
 SIZE = len(put_range(0, 10))
@@ -60,6 +61,12 @@ def test_what_is_kept_elsewhere_is_not_lost(orders, elsewhere, lost):
     found = truncate(loaded(orders, log_start_offset=10), 10, None, kept_elsewhere=elsewhere)
 
     assert (found.removed.records, found.removed.lost) == (60, lost)
+
+
+def test_an_end_marker_goes_and_is_no_record_that_is_lost(tmp_path):
+    segment(tmp_path / "orders-0", 0, tens(0, 10) + ended(20, producer=7))
+    removed = truncate(loaded(tmp_path / "orders-0"), 10, None).removed
+    assert (removed.batches, removed.records, removed.lost) == (2, 11, 10)
 
 
 def test_damage_in_what_goes_is_said(orders):
