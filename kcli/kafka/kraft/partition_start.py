@@ -164,8 +164,10 @@ def inspect(
         loader = LogLoader(partition, checkpoints, settings, _configured, exact=False)
         yield from loader.inspect()
         return Inspected(checkpoints, loader.epoch_lines, loader.epochs, loader.log_end, loader.topic_id)
-    except BrokerError as error:
+    except (BrokerError, FileError) as error:
         yield from start_from(partition, checkpoints, settings=settings)  # it may fail in a batch before
+        if isinstance(error, FileError):
+            raise
         yield from _damage_findings(partition, error, clean=checkpoints.clean)
         raise load_failed(error) from error
 

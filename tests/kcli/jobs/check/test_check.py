@@ -115,6 +115,12 @@ def test_every_command_names_the_exception_that_a_start_meets_first(kcli, tmp_pa
         assert (refused.partition(":")[0], document["errors"]) == ("IllegalArgumentException", [])
 
 
+def test_a_metadata_file_that_cannot_be_read_hides_no_failure_of_recovery(kcli, tmp_path):
+    directory = without_metadata(tmp_path / "data", put_range(0, 5), put_range(-7, 5), clean=False)
+    (directory / "partition.metadata").mkdir()
+    assert does_not_start(kcli, tmp_path / "data") == will_not_load(kcli, tmp_path / "data") != set()
+
+
 def test_what_recovery_cuts_is_said_and_the_checkpoints_are_held_against_the_rest(check, tmp_path):
     batch = bytearray(put_range(5, 5))
     batch[-1] ^= 1
