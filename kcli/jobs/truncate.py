@@ -256,8 +256,7 @@ def dry_run(partition: Partition, unit: Unit, *, request: Request) -> Yield:
     yield from undecodable_findings(partition.target)
     _refuse_others(partition)
     log_checkpoints = _checkpoints(partition, request)
-    if request.shutdown is None:
-        yield from lone_finding(partition, log_checkpoints)
+    yield from _assumed(partition, log_checkpoints, request)
     settings = request.known.of(
         partition,
         now_ms=request.now_ms,
@@ -340,6 +339,12 @@ def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
         stored.log_start_offset if request.log_start_offset is None else request.log_start_offset,
         stored.high_watermark if request.high_watermark is None else request.high_watermark,
     )
+
+
+def _assumed(partition: Partition, log_checkpoints: Checkpoints, request: Request) -> Iterator[Finding]:
+    """Yield what is assumed of how the log was stopped, where no option says it."""
+    if request.shutdown is None or request.recovery_point is None:
+        yield from lone_finding(partition, log_checkpoints, request.shutdown)
 
 
 def _target(partition: Partition, loaded: LoadedLog, watermark: int | None, request: Request) -> int | None:
@@ -475,9 +480,8 @@ def _warnings(
 def _start_warnings(partition: Partition, loaded: LoadedLog, request: Request) -> Iterator[str]:
     if request.shutdown is None and partition.topic == CLUSTER_METADATA:
         yield "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
-    elif request.shutdown is None and partition.target.log_dir is None:
-        hint = "--shutdown unclean for the other case"
-        yield f"no log dir around this directory: taken as stopped cleanly ({hint})"
+    for finding in _assumed(partition, loaded.checkpoints, request):
+        yield f"{finding.message} (--shutdown and --recovery-point say otherwise)"
     if PARTITION_METADATA_FILE not in partition.names:
         renamed = "a broker of Kafka 4 renames such a directory to -stray and never truncates it"
         yield f"no partition.metadata: {renamed}"

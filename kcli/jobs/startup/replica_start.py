@@ -69,10 +69,9 @@ def startup(partition: Partition, *, request: StartRequest) -> YieldAndReturn:
             partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
         )
     log_checkpoints = checkpoints(partition)
-    if request.shutdown is None or partition.topic == CLUSTER_METADATA:
-        yield from lone_finding(partition, log_checkpoints)
-    else:
+    if request.shutdown is not None and partition.topic != CLUSTER_METADATA:
         log_checkpoints = log_checkpoints._replace(clean=request.shutdown == CLEAN)
+    yield from lone_finding(partition, log_checkpoints, request.shutdown)
     log = yield from started_log(partition, log_checkpoints, request)
     findings = list(log_findings(partition, log_checkpoints, log, request.fates))
     path = request.metadata_paths.get(partition.target.log_dir or "")

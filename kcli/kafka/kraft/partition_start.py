@@ -72,16 +72,24 @@ def start(
     return (yield from start_from(partition, checkpoints, settings=settings, exact=exact))
 
 
-def lone_finding(partition: Partition, checkpoints: Checkpoints) -> Iterator[Finding]:
-    """Yield how the log was stopped by assumption, where its log dir, if any, has no file that says it."""
+def lone_finding(
+    partition: Partition, checkpoints: Checkpoints, shutdown: str | None = None
+) -> Iterator[Finding]:
+    """Yield how the log was stopped by assumption, where its log dir, if any, has no file that says it.
+
+    `shutdown` says how, but not which recovery point an unclean stop left.
+    """
     log_dir = partition.target.log_dir
     is_known = log_dir is not None and (checkpoints.clean or has_own_files(log_dir))
-    if is_known or partition.topic == CLUSTER_METADATA:
+    is_said = shutdown is not None
+    if is_known or partition.topic == CLUSTER_METADATA or (is_said and checkpoints.clean):
         return
     what = "no log dir around" if log_dir is None else "no file of a log dir beside"
-    how = "stopped cleanly" if checkpoints.clean else "not stopped cleanly"
-    why = ": its last indexes are preallocated" if log_dir is None and not checkpoints.clean else ""
-    yield Finding("START-006", f"{what} this directory: taken as {how}{why}", dir=partition.shown)
+    how = "stopped cleanly"
+    if not checkpoints.clean:
+        how = f"not {how}, with recovery point {checkpoints.recovery_point}"
+        how += ": its last indexes are preallocated" if log_dir is None and not is_said else ""
+    yield Finding("START-006", f"{what} this directory: taken as {how}", dir=partition.shown)
 
 
 def log_end_in(directory: str) -> int | None:

@@ -25,6 +25,12 @@ def started(directory, **request):
     return row, outcome
 
 
+def lone_messages(directory, **request):
+    """Return what is said of what a start assumes."""
+    findings = started(directory, **request)[1].findings
+    return [finding.message for finding in findings if finding.code == "START-006"]
+
+
 def test_a_clean_log_loads_and_only_its_tail_is_read(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=((0, 0), (2, 10)), log_start=3, recovery=18)
     before = snapshot(directory)
@@ -132,6 +138,17 @@ def test_a_lone_partition_directory_counts_as_stopped_cleanly(tmp_path):
     row, outcome = started(tmp_path / "orders-0")
     assert (row["clean"], row["log_end_offset"]) == (True, 10)
     assert codes(outcome) == ["START-006"]
+
+
+def test_the_recovery_point_of_a_lone_partition_directory_is_said(tmp_path):
+    segment(tmp_path / "orders-0", 0, LOG[0])
+    (message,) = lone_messages(tmp_path / "orders-0", shutdown="unclean")
+    assert message == "no log dir around this directory: taken as not stopped cleanly, with recovery point 0"
+    assert not lone_messages(tmp_path / "orders-0", shutdown="clean")
+    segment(tmp_path / "orders-0", 10, LOG[1], index=bytes(16))
+    (message,) = lone_messages(tmp_path / "orders-0")
+    assert message.endswith("not stopped cleanly, with recovery point 10: its last indexes are preallocated")
+    assert not lone_messages(orders(tmp_path / "d", *LOG), shutdown="unclean")
 
 
 def test_without_a_file_of_a_log_dir_partitions_count_as_not_stopped_cleanly(tmp_path):
