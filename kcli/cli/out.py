@@ -15,7 +15,7 @@ from kcli import __version__
 from kcli.cli.boundary import say
 from kcli.cli.command import Output
 from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError, reason_of
-from kcli.cli.summary import RunSummary
+from kcli.cli.summary import DESTINATIONS, RunSummary
 from kcli.cli.targets import refuse_log_dirs
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.logdir.find import FileSet
@@ -163,7 +163,7 @@ def out_of(name: str, options: Output, *, by_workers: bool) -> Out:
         labels=labels_of(options.label),
         announces=not options.quiet and (options.verbose > 0 or sys.stderr.isatty()),
     )
-    if options.findings is not None and os.path.realpath(options.findings) == out.path:
+    if options.findings not in DESTINATIONS and os.path.realpath(options.findings) == out.path:
         raise UsageError(f"--out {name}: --findings names the same file")
     _refuse_what_is_there(out)
     return out

@@ -191,6 +191,14 @@ def test_a_run_that_answers_nothing_leaves_no_file(kcli, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["inline", "stderr", "none"])
+def test_a_directory_may_have_the_name_of_a_place_of_findings(kcli, demo, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+
+    assert kcli("ls", demo, "--findings", name, "--out", f"{name}/").exit_code == 0
+    assert (tmp_path / name / "run.json").exists()
+
+
 def test_a_run_that_is_killed_leaves_no_directory_of_that_name(demo, tmp_path):
     words = [*KCLI, "dump", "--records", *[str(demo)] * 2000, "--out", f"{tmp_path}/x/"]
     process = subprocess.Popen(words, env=ENVIRONMENT)
