@@ -57,10 +57,10 @@ class DamagedRange(NamedTuple):
 
 
 def describe_torn(stop: Stop) -> str:
-    """Return in words how a log ends that is TORN: not with a whole batch."""
+    """Return in words how a walk ends that is TORN: whole batches may follow a length that is damaged."""
     if stop.reason == SHORT:
         return f"{stop.found} bytes are left, fewer than a batch needs to begin"
-    return f"the last batch runs past the end of the file: {stop.found} bytes are its length"
+    return f"the batch at byte {stop.position} runs past the end of the file: its length is {stop.found}"
 
 
 class FileBatch(NamedTuple):

@@ -345,7 +345,7 @@ def test_what_lies_behind_damage_is_folded_and_the_answer_is_incomplete(kcli, tm
 
 
 UNREADABLE = {
-    "text": (b"root:x:0:0:root:/root:/bin/bash\n" * 40, "the last batch runs past the end"),
+    "text": (b"root:x:0:0:root:/root:/bin/bash\n" * 40, "the batch at byte 0 runs past the end"),
     "zeros": (bytes(4096), "NUL bytes from byte 0 on"),
     "ones": (b"\xff" * 4096, "bytes 0 to 4096 are no batches"),
     "damaged": (batch(0, topic())[:-1] + b"?", "checksum"),

@@ -62,7 +62,7 @@ class Reporter:
             if grown:
                 self.report_growth(path, grown)
             else:
-                message = f"recovery cuts {truncated} bytes: the log ends in an incomplete batch"
+                message = f"recovery cuts {truncated} bytes: the batch at byte {position} is not whole"
                 self.report("LOG-001", message, path, position)
             return
         with segment.log() as log:

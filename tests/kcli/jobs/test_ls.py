@@ -141,6 +141,18 @@ def test_recovery_says_where_a_log_that_was_not_stopped_cleanly_breaks_off(tmp_p
     assert "LOG-001" in codes(outcome)
 
 
+@pytest.mark.parametrize(
+    ("clean", "text"),
+    [(True, "runs past the end of the file: its length is 1073741824"), (False, "is not whole")],
+)
+def test_a_batch_that_others_follow_is_not_called_the_last(tmp_path, clean, text):
+    damaged = bytearray(LOG[1])
+    damaged[8:12] = (1 << 30).to_bytes(4)
+    outcome = ls.ls(unit(orders(tmp_path / "d", LOG[0], damaged, put_range(15, 5), clean=clean)))
+    (message,) = (finding.message for finding in outcome.findings if finding.code == "LOG-001")
+    assert f"the batch at byte {len(LOG[0])} {text}" in message
+
+
 def test_what_a_start_reports_before_it_fails_is_found(tmp_path):
     directory = orders(tmp_path / "d", LOG[0], LOG[1] + bytes(100))
     outcome = ls.ls(unit(directory))
