@@ -67,7 +67,7 @@ class FileSet:
     `named_log_dirs` are the arguments that are log dirs: their partitions are among the targets.
     `selection`: what was asked for. `begun_empty`: topics of it of which a start begins replicas that have no
     directory here. `unformatted`: paths, as shown, of failures that are empty directories beside log dirs, or
-    in log.dirs: volumes that are not mounted, or that a start formats.
+    in log.dirs: volumes that are not mounted, or that a start formats. `paths`: of failures, as shown.
     """
 
     targets: list[Target] = field(default_factory=list)
@@ -78,6 +78,7 @@ class FileSet:
     selection: Selection = ALL_PARTITIONS
     begun_empty: frozenset[str] = frozenset()
     unformatted: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
 
     @property
     def log_dirs(self) -> list[str]:
@@ -96,7 +97,7 @@ class FileSet:
             return self.log_dirs
         named_paths = {shown(path) for path in self.named_log_dirs}
         failed_paths = [
-            failure.path
+            self.paths.get(failure.path, failure.path)
             for failure in self.failures
             if os.path.dirname(failure.path) not in named_paths and archive_of(failure.path) is None
         ]
@@ -132,6 +133,7 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
             _argument(argument, selection, file_set)
         except FileError as error:
             file_set.failures.append(FileError(shown(error.path), *error.args[1:]))
+            file_set.paths[shown(error.path)] = error.path
     file_set.unformatted = _unformatted(inputs, file_set)
     metadata_dir_of = _metadata_dirs(file_set.log_dirs, server)
     if metadata_dir_of or server is not NO_SERVER:

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from kcli.logdir.buffers import shown
 from kcli.logdir.classify import directory_kind
 from kcli.logdir.find import expand, find, with_unformatted
 from kcli.logdir.targets import Selection, partition_of
@@ -247,6 +248,17 @@ def test_what_cannot_be_used(tmp_path):
         "not-found",
     ]
     assert failures[3].message.endswith(f"did you mean {tmp_path}/above/kafka?")
+
+
+@pytest.mark.parametrize("name", [b"loop", b"x\xff"])
+def test_a_log_dir_that_cannot_be_listed_is_that_of_its_real_path(kcli, kafka, name):
+    """A broker takes it for offline; the path as shown is none, and would be an unformatted log dir."""
+    loop = os.fsdecode(os.path.join(os.fsencode(kafka.parent), name))
+    os.symlink(loop, loop)
+    assert find([str(kafka), loop], EVERYTHING).given_log_dirs == [str(kafka), loop]
+    findings = json.loads(kcli("startup", kafka, loop, "-o", "json").stdout)["findings"]
+    codes = {each["code"]: each["dir"] for each in findings if each["code"] in {"START-009", "START-010"}}
+    assert codes == {"START-010": shown(loop)}
 
 
 def test_a_loop_inside_a_log_dir(kafka):
