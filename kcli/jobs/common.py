@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.findings import Finding
+from kcli.logdir.archives import UNPACK_IT, UNREAD
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
 from kcli.logdir.classify import LOG_DIR, REMOTE_SEGMENTS
 from kcli.logdir.concurrent_changes import SHRANK, changed_since, removal
@@ -71,7 +72,7 @@ def plan(file_set: FileSet, accepts: frozenset[str]) -> tuple[list[Unit], list[F
         if target.kind not in accepts:
             is_remote = target.kind == REMOTE_SEGMENTS
             description = "a directory of remote segments" if is_remote else f"a file of kind {target.kind}"
-            message = f"this is {description}; name {expected}"
+            message = UNPACK_IT if UNREAD.search(target.path) else f"this is {description}; name {expected}"
             failures.append(Failure(target.shown, "wrong-kind", None, None, message))
     accepted = (target for target in file_set.targets if target.kind in accepts)
     return [Unit(number=number, targets=(target,)) for number, target in enumerate(accepted)], failures

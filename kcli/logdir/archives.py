@@ -22,6 +22,8 @@ from kcli.logdir.log_dirs import version_of
 from kcli.logdir.write_guard import scratch_directory
 
 SUFFIX = re.compile(r"\.(?:tar(?:\.gz|\.zst)?|tgz)(?=/|$)")
+UNREAD = re.compile(r"\.(?:tar\.\w+|t[bx]z2?|zip|7z)$")
+UNPACK_IT = "kcli reads the archives .tar, .tar.gz, .tgz and .tar.zst: unpack this one by hand"
 STDIN = "stdin"  # what paths in an archive on stdin begin with
 HEAD_BYTES = 512
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}

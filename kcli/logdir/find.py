@@ -22,7 +22,7 @@ from formats.names import (
     parse_file,
     parse_partition_dir,
 )
-from kcli.logdir.archives import archive_inputs, archive_of
+from kcli.logdir.archives import UNREAD, archive_inputs, archive_of
 from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.classify import (
     LOG_DIR,
@@ -101,7 +101,11 @@ class FileSet:
             for failure in self.failures
             if os.path.dirname(failure.path) not in named_paths and archive_of(failure.path) is None
         ]
-        unknown = [target.path for target in self.targets if target.kind == UNKNOWN and target.name is None]
+        unknown = [
+            target.path
+            for target in self.targets
+            if target.kind == UNKNOWN and target.name is None and UNREAD.search(target.path) is None
+        ]
         return [*self.named_log_dirs, *failed_paths, *unknown]
 
     def lacking(self, what: str) -> FileError:

@@ -265,6 +265,17 @@ def test_what_is_no_archive(kcli, place):
     assert "log.tar: neither a log dir nor a partition" in kcli("ls", "log.tar").stderr
 
 
+@pytest.mark.parametrize("name", ["b.tar.xz", "b.tar.bz2", "b.txz"])
+def test_an_archive_that_is_not_read_is_to_be_unpacked(kcli, place, name):
+    """It is no log dir either: a start that has one beside it says nothing of the archive."""
+    with tarfile.open(name, "w:bz2" if "bz2" in name else "w:xz") as packed:
+        packed.add("plain/kcli-demo", "var/data")
+    for line in ("ls", "check", "epoch show"):
+        done = kcli(*line.split(), name)
+        assert (done.exit_code, done.stderr) == (3, f"error {name}: {archives.UNPACK_IT}\n")
+    assert "START-010" not in kcli("startup", "plain/kcli-demo", name).stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, None])
 def test_nothing_stays(place, number):
     (place / "tmp").mkdir()
