@@ -311,7 +311,7 @@ def _matches(pattern: str) -> Iterator[str]:
                 path = os.path.join(directory, name)
                 os.lstat(path)
                 yield path
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, ValueError):  # of a NUL
             continue
         except OSError:
             yield (directory or ".") if glob.has_magic(name) else os.path.join(directory, name)

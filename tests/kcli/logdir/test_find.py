@@ -238,13 +238,15 @@ def test_what_cannot_be_used(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "plain").mkdir()
     (tmp_path / "above" / "kafka" / "t-0").mkdir(parents=True)
-    arguments = [str(tmp_path / name) for name in ("loop", "plain", "missing", "above")] + ["nul\0byte"]
+    arguments = [str(tmp_path / name) for name in ("loop", "plain", "missing", "above")]
+    arguments += ["nul\0byte", "*/nul\0byte"]
     failures = find(arguments, EVERYTHING).failures
     assert [failure.code for failure in failures] == [
         "symlink-loop",
         "not-a-log-dir",
         "not-found",
         "not-a-log-dir",
+        "not-found",
         "not-found",
     ]
     assert failures[3].message.endswith(f"did you mean {tmp_path}/above/kafka?")
