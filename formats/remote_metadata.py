@@ -204,7 +204,7 @@ def _usual_record(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMe
             starts = [SegmentLeaderEpoch(*entry[:2]) for entry in _EPOCH.iter_unpack(value[begin:cursor])]
             size, length = _SIZE.unpack_from(value, cursor)
             cursor += _SIZE.size
-        end = cursor + max(length - 1, 0)
+        end = cursor + length - 1 if length else cursor
         custom, state = value[cursor:end] if length else None, value[end]
     except (IndexError, struct.error):
         return None

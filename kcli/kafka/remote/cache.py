@@ -173,8 +173,9 @@ class RemoteCache:
         if state == COPY_SEGMENT_STARTED:
             return UPDATE_TO_STARTED
         segment.last, segment.metadata_offset = event, metadata_offset
-        if segment.times[state] is None:
-            segment.times[state] = event.event_timestamp_ms
+        times = segment.times
+        if times[state] is None:
+            times[state] = event.event_timestamp_ms
         for epoch, start in segment.entries:
             if state == COPY_SEGMENT_FINISHED:
                 self._epochs[epoch].copied(start, segment_id, segment.end_of_epoch(epoch))
