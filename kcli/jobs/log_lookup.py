@@ -146,8 +146,9 @@ def at_or_after(partition: Partition, loaded: LoadedLog, timestamp: int, limit: 
 def search(segment: LoadedSegment, timestamp: int, start_offset: int, limit: int) -> Answer | None:
     """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits.
 
-    FileRecords.searchForTimestamp reads the records of batches below the start, too, and a compressed batch
-    to its end before it looks at a record: damage there fails the lookup.
+    FileRecords.searchForTimestamp reads the records of batches below the start, too: damage there fails the
+    lookup. It reads a compressed message of magic 0 or 1 to its end before it looks at a record in it, and
+    up to 4.3 a compressed batch, too.
     """
     earlier = segment.time_entry(timestamp)[1]
     position = start_of_search(segment, max(earlier, start_offset))
@@ -156,7 +157,7 @@ def search(segment: LoadedSegment, timestamp: int, start_offset: int, limit: int
             batch = Batch(in_file.position, header(log, in_file))
             if batch.header.max_timestamp >= timestamp:
                 records = read_records(log, batch, limit)
-                if batch.header.codec:
+                if is_legacy(batch.header.magic):
                     records = iter([*records])
                 for record in records:
                     if record.timestamp >= timestamp and record.offset >= start_offset:

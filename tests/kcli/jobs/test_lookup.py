@@ -193,14 +193,13 @@ BAD_HEADERS_COUNT = b"\x0c\x00\x00\x02\x01\x01\x01"
 """A record at offset delta 1 without key and value, and -1 headers."""
 
 
-@pytest.mark.parametrize(("codec", "fails"), [(0, False), (3, True)])
-def test_damage_after_the_record_that_is_found_fails_the_lookup_in_a_compressed_batch(tmp_path, codec, fails):
+@pytest.mark.parametrize("codec", [0, 3])
+def test_damage_after_the_record_that_is_found_is_not_read(tmp_path, codec):
+    """Kafka up to 4.3 reads a compressed batch to its end; a flipped byte showed that 4.4 does not."""
     path = log_dir(tmp_path / "d") / "orders-0"
     batch = put_records([put_record(), BAD_HEADERS_COUNT], codec, base_timestamp=100, max_timestamp=100)
     closed(path, 0, batch, (100, 1))
-    outcome = lookup.timestamp(unit(path), timestamp=100)
-    assert (outcome.error is not None) == fails
-    assert fails or place(rows(outcome)[0]) == (True, 0, 100, "found")
+    assert place(rows(lookup.timestamp(unit(path), timestamp=100))[0]) == (True, 0, 100, "found")
 
 
 def test_damage_below_the_log_start_fails_a_lookup_that_reads_it(tmp_path):
