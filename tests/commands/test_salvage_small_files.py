@@ -147,8 +147,8 @@ def test_small_files_that_cannot_be_read_are_errors(recorded, tmp_path):
     assert snapshot(directory) == before
 
 
-@pytest.mark.parametrize("end", [None, 90])
-def test_a_metadata_log_that_begins_above_its_snapshots_is_saved(kcli, tmp_path, end):
+@pytest.mark.parametrize(("end", "count"), [(None, 3), (90, 3), (None, 0)])
+def test_a_metadata_log_that_begins_above_its_snapshots_is_saved(kcli, tmp_path, end, count):
     """A node ends with IllegalStateException, with the copy too; its records are there all the same."""
     log_dir, directory = tmp_path / "d0", tmp_path / "d0" / "__cluster_metadata-0"
     directory.mkdir(parents=True)
@@ -158,7 +158,9 @@ def test_a_metadata_log_that_begins_above_its_snapshots_is_saved(kcli, tmp_path,
     (directory / "quorum-state").write_text(vote)
     (directory / EPOCHS).write_text("0\n1\n1 100\n")
     no_op = put_record(value=b"\1\x14\0\0")
-    batches = [put_batch(no_op, 1, base_offset=100 + number, partition_leader_epoch=1) for number in range(3)]
+    batches = [
+        put_batch(no_op, 1, base_offset=100 + number, partition_leader_epoch=1) for number in range(count)
+    ]
     (directory / "00000000000000000100.log").write_bytes(b"".join(batches))
     if end is not None:
         (directory / f"{end:020}-0000000001.checkpoint").write_bytes(stored("snapshot.checkpoint"))
@@ -167,5 +169,5 @@ def test_a_metadata_log_that_begins_above_its_snapshots_is_saved(kcli, tmp_path,
     message = "the log begins at offset 100, and no snapshot reaches it: no node starts with the copy"
     assert (done.exit_code, [finding["message"] for finding in document["findings"]]) == (1, [message])
     (row,) = document["rows"]
-    assert (row["batches"], row["log_start_offset"], row["log_end_offset"]) == (3, 100, 103)
+    assert (row["batches"], row["log_start_offset"], row["log_end_offset"]) == (count, 100, 100 + count)
     assert (tmp_path / "out" / "00000000000000000100.log").read_bytes() == b"".join(batches)

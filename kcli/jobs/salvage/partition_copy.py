@@ -10,6 +10,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.concurrent_changes import SHRANK, removal
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import first_base
 from kcli.logdir.targets import shown_as
 from kcli.rows.checks import LostRange
 
@@ -61,6 +62,11 @@ class PartitionCopy:
     lost: list[LostRange] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     lacks_records: bool = False
+
+    @property
+    def log_start_offset(self) -> int:
+        """Where the log of the copy begins: at its first batches, or its first segment if there are none."""
+        return min(self.saved_ranges, default=first_base(os.listdir(self.path)))
 
     @property
     def batches(self) -> int:

@@ -150,7 +150,7 @@ class Salvage:
 
 def _lacks_snapshot(copy: PartitionCopy) -> Finding | None:
     """Return that no node starts with the copy of a metadata log: no snapshot reaches its start."""
-    start = min(copy.saved_ranges, default=0)
+    start = copy.log_start_offset
     if not lacks_snapshot(start, snapshots(os.listdir(copy.path), start)):
         return None
     message = f"the log begins at offset {start}, and no snapshot reaches it: no node starts with the copy"

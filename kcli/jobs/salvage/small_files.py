@@ -25,7 +25,6 @@ from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, irregular, rea
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.log_dirs import PARTITION_METADATA_FILE, QUORUM_STATE, lacks_quorum_state
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
-from kcli.logdir.partition_names import first_base
 
 MISSING, EMPTY = "missing", "without entries"  # what a file can be besides damaged and not readable
 
@@ -104,7 +103,7 @@ def _remove_damaged(copy: PartitionCopy, names: Collection[str]) -> None:
     """Remove damaged snapshots; not the newest if it alone has what was before the log."""
     troubles = {name: snapshot_trouble(os.path.join(copy.path, name)) for name in names}
     intact = [name for name, trouble in troubles.items() if trouble is None]
-    reached = snapshots(intact, min(copy.saved_ranges, default=first_base(os.listdir(copy.path)))).values()
+    reached = snapshots(intact, copy.log_start_offset).values()
     damaged = {name: trouble for name, trouble in troubles.items() if trouble is not None}
     if damaged and 0 not in copy.saved_ranges and not {*intact} & {*reached}:
         files = {name: parse_file(name) for name in damaged}  # the newest: by epoch, then end offset
