@@ -254,53 +254,71 @@ def assert_same_clean_up(
         assert {row["log_start_offset_after"] for row in cleaned} == {after}, (output, limits)
 
 
+ONE_RECORD = 1337337608
+"""The seed of a log whose last remote segment has one record."""
+
+
+def assert_same_answers(oracle: Oracle, seed: int) -> None:
+    log, choose = tiered(oracle, seed), random.Random(seed)
+    if not log.events:
+        return
+    output = f"KCLI_SEED={seed}"
+    unit = unit_of(log)
+    (specials,) = rows(tiers.offsets(unit))
+    limits = random_limits(choose, sum(event.get("segment_size_bytes", 0) for event in log.events))
+    asked = range(specials["earliest_offset"], specials["earliest_local_offset"])
+    asked = sorted(choose.sample(asked, min(25, len(asked))))
+    times = [0, NOW, *(NOW - 3_600_000 + choose.randrange(60_000) for _ in range(12))]
+    kafka = oracle.ask_of_copy(
+        "remote_log",
+        log.directory,
+        storage=log.storage,
+        topic_id=TOPIC_ID,
+        events=log.events,
+        log_start_offset=log.facts["log_start_offset_checkpoint"],
+        recovery_point=log.facts["recovery_point"],
+        high_watermark=log.facts["high_watermark"],
+        epochs=[entry for entry in epochs_of(log.directory) if entry[1] == log.facts["log_end_offset"]],
+        remote_enabled=True,
+        config=limits,
+        offsets=asked,
+        timestamps=times,
+        **log.opening,
+    )
+    if kafka.get("error") == "OffsetOutOfRangeException":  # remote segments are above the high watermark
+        return
+    assert "error" not in kafka, (output, kafka)
+    names = ("earliest", "earliest_local", "latest_tiered")
+    found = [[specials[f"{name}_offset"], specials[f"{name}_epoch"]] for name in names]
+    if log.facts["high_watermark"] <= kafka["specials"][2][0]:  # a consumer does not get it
+        kafka["specials"][2] = [-1, -1]
+    assert found == [[at, None if epoch == -1 else epoch] for at, epoch in kafka["specials"]], (
+        output,
+        specials,
+    )
+    for offset, answer in zip(asked, kafka["offsets"], strict=True):
+        assert_same_offset(unit, log.storage, offset, answer, output)
+    for time, answer in zip(times, kafka["timestamps"], strict=True):
+        assert_same_time(unit, log.storage, time, answer, output)
+    query = RetentionQuery(NOW, {}, {**limits, "remote.storage.enable": "true"})
+    cleaned = rows(tiers.retention(unit, query=query))
+    assert_same_clean_up(log, cleaned, limits, kafka, output)
+    kept = {row["start_offset"] for row in cleaned if row["tier"] == "local" and row["action"] == "keep"}
+    end = {kafka["log_end_offset"]}  # where a segment is rolled once all are gone
+    assert kept - end == set(kafka["local"]) - end, (output, limits, cleaned)
+    shutil.rmtree(log.directory.parent)
+
+
 def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
     for seed in range(oracle_seed, oracle_seed + cases(CASES)):
-        log, choose = tiered(oracle, seed), random.Random(seed)
-        if not log.events:
-            continue
-        output = f"KCLI_SEED={seed}"
-        unit = unit_of(log)
-        (specials,) = rows(tiers.offsets(unit))
-        limits = random_limits(choose, sum(event.get("segment_size_bytes", 0) for event in log.events))
-        asked = range(specials["earliest_offset"], specials["earliest_local_offset"])
-        asked = sorted(choose.sample(asked, min(25, len(asked))))
-        times = [0, NOW, *(NOW - 3_600_000 + choose.randrange(60_000) for _ in range(12))]
-        kafka = oracle.ask_of_copy(
-            "remote_log",
-            log.directory,
-            storage=log.storage,
-            topic_id=TOPIC_ID,
-            events=log.events,
-            log_start_offset=log.facts["log_start_offset_checkpoint"],
-            recovery_point=log.facts["recovery_point"],
-            high_watermark=log.facts["high_watermark"],
-            epochs=[entry for entry in epochs_of(log.directory) if entry[1] == log.facts["log_end_offset"]],
-            remote_enabled=True,
-            config=limits,
-            offsets=asked,
-            timestamps=times,
-            **log.opening,
-        )
-        if kafka.get("error") == "OffsetOutOfRangeException":  # remote segments are above the high watermark
-            continue
-        assert "error" not in kafka, (output, kafka)
-        names = ("earliest", "earliest_local", "latest_tiered")
-        found = [[specials[f"{name}_offset"], specials[f"{name}_epoch"]] for name in names]
-        if log.facts["high_watermark"] <= kafka["specials"][2][0]:  # a consumer does not get it
-            kafka["specials"][2] = [-1, -1]
-        assert found == [[at, None if epoch == -1 else epoch] for at, epoch in kafka["specials"]], (
-            output,
-            specials,
-        )
-        for offset, answer in zip(asked, kafka["offsets"], strict=True):
-            assert_same_offset(unit, log.storage, offset, answer, output)
-        for time, answer in zip(times, kafka["timestamps"], strict=True):
-            assert_same_time(unit, log.storage, time, answer, output)
-        query = RetentionQuery(NOW, {}, {**limits, "remote.storage.enable": "true"})
-        cleaned = rows(tiers.retention(unit, query=query))
-        assert_same_clean_up(log, cleaned, limits, kafka, output)
-        kept = {row["start_offset"] for row in cleaned if row["tier"] == "local" and row["action"] == "keep"}
-        end = {kafka["log_end_offset"]}  # where a segment is rolled once all are gone
-        assert kept - end == set(kafka["local"]) - end, (output, limits, cleaned)
-        shutil.rmtree(log.directory.parent)
+        assert_same_answers(oracle, seed)
+
+
+def test_a_copied_segment_of_one_record_counts_once(oracle: Oracle) -> None:
+    """`onlyLocalLogSegmentsSize` of 4.4: what begins at the last copied offset is not only here."""
+    log = tiered(oracle, ONE_RECORD)
+    last = max(
+        (event for event in log.events if "start_offset" in event), key=lambda event: event["start_offset"]
+    )
+    assert last["start_offset"] == last["end_offset"]
+    assert_same_answers(oracle, ONE_RECORD)

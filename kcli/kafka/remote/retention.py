@@ -136,12 +136,15 @@ def _listed(leader: Leader) -> Iterator[CachedSegment]:
 
 
 def _surplus(leader: Leader, retention_bytes: int) -> int:
-    """Return by how many bytes the log is above retention.bytes; 0 where it is not."""
+    """Return by how many bytes the log is above retention.bytes; 0 where it is not.
+
+    `onlyLocalLogSegmentsSize` of 4.4; up to 4.3 a segment that begins at the last copied offset counts twice.
+    """
     if retention_bytes < 0:
         return 0
     epochs, log_end = with_records(leader.epochs), leader.log.log_end_offset
     segments = leader.log.segments
-    local = sum(each.log_size for each in segments if each.base_offset >= leader.highest)
+    local = sum(each.log_size for each in segments if each.base_offset > leader.highest)
     copied = {
         segment.metadata.segment_id: segment.metadata.segment_size_in_bytes
         for segment in _listed(leader)
