@@ -22,7 +22,7 @@ OF_A_REPLICA = {f"START-0{number}" for number in ("01", "08", 12, 13, 16, 17, 20
 OF_A_BROKER = {f"START-0{number}" for number in ("09", 10, 14, 19, 21, 22)}
 OF_ASKED = {"CKPT-001"}
 """Said of the replicas that were asked for. With those two: what `startup`, `check` and `ls` all say."""
-ALONE = {"EPOCH-001", "EPOCH-003", "DIR-008", "DIR-010", "PROD-007"}
+ALONE = {"EPOCH-001", "EPOCH-002", "EPOCH-003", "DIR-008", "DIR-010", "PROD-007"}
 """What `ls` or `startup` may say alone; all else both say. `check` has words of its own for what it reads.
 
 That is where an epoch that `ls` shows comes from, clusters side by side, a quorum-state of a metadata log

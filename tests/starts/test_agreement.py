@@ -71,6 +71,15 @@ def test_which_producers_a_start_forgets_is_no_difference_of_ls(tmp_path: Path):
     assert [*differences("orders", str(directory.parent))] == []
 
 
+def test_which_lines_of_a_checkpoint_count_is_no_difference_of_ls(tmp_path: Path):
+    """Seed 1337337492, numbers 2 and 3: an entry of a leader-epoch-checkpoint stands there twice."""
+    directory = orders(tmp_path, put_range(0, 3), clean=True)
+    (directory / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n0 0\n")
+    _, document = ask("ls", str(directory.parent))
+    assert "EPOCH-002" in {finding["code"] for finding in document["findings"]}
+    assert [*differences("orders", str(directory.parent))] == []
+
+
 @pytest.mark.parametrize("command", ["check", "ls"])
 def test_workers_start_what_was_not_selected(tmp_path: Path, command: str):
     properties = prepare("4.4.0", "leader-epoch-checkpoint of NUL bytes in d1", tmp_path)
