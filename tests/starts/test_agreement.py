@@ -72,7 +72,7 @@ def test_which_producers_a_start_forgets_is_no_difference_of_ls(tmp_path: Path):
 
 
 def test_which_lines_of_a_checkpoint_count_is_no_difference_of_ls(tmp_path: Path):
-    """Seed 1337337492, numbers 2 and 3: an entry of a leader-epoch-checkpoint stands there twice."""
+    """Seed 1337337492, numbers 2 and 3: a leader-epoch-checkpoint has an entry twice."""
     directory = orders(tmp_path, put_range(0, 3), clean=True)
     (directory / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n0 0\n")
     _, document = ask("ls", str(directory.parent))
