@@ -200,7 +200,7 @@ def _usual_record(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMe
             begin = cursor + _SEGMENT.size
             cursor = begin + (count - 1) * _EPOCH.size
             if not 0 < count < ONE_BYTE or any(value[begin + _EPOCH.size - 1 : cursor : _EPOCH.size]):
-                return None  # one leader epoch has tags
+                return None  # a leader epoch has tags
             starts = [SegmentLeaderEpoch(*entry[:2]) for entry in _EPOCH.iter_unpack(value[begin:cursor])]
             size, length = _SIZE.unpack_from(value, cursor)
             cursor += _SIZE.size

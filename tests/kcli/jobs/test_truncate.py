@@ -258,10 +258,10 @@ def test_a_directory_alone_is_taken_as_clean_and_says_so(tmp_path):
 def test_the_recovery_point_of_a_directory_alone_is_said_unless_it_is_asked_for(tmp_path):
     directory = tmp_path / "orders-0"
     segment(directory, 0, b"".join(tens(0, 10)))
-    found = row(directory, to_offset=10, shutdown="unclean")
-    assert "taken as not stopped cleanly, with recovery point 0 (" in found["warnings"][0]
-    found = row(directory, to_offset=10, shutdown="unclean", recovery_point=10)
-    assert not any("recovery point" in warning for warning in found["warnings"])
+    truncation = row(directory, to_offset=10, shutdown="unclean")
+    assert "taken as not stopped cleanly, with recovery point 0 (" in truncation["warnings"][0]
+    truncation = row(directory, to_offset=10, shutdown="unclean", recovery_point=10)
+    assert not any("recovery point" in warning for warning in truncation["warnings"])
     segment(directory, 20, b"".join(tens(20)), index=bytes(16))
     assert "not stopped cleanly, with recovery point 20" in row(directory, to_offset=10)["warnings"][0]
 
